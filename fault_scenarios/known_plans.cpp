@@ -4,43 +4,44 @@ namespace lastref::harness {
 
 const std::vector<KnownPlan>& known_plans() {
   static const std::vector<KnownPlan> all = {
-      // Who stands by cannot listen any more, and leaves the end of the pool to the leader, which
-      // goes on only when nobody else can.
+      // A standby thread can no longer receive, and leaves the end of the pool to the leader, which
+      // continues only when no other thread can.
       {.scenario = "jobs/a_message_is_longer_than_a_pipe",
        .faults = {"root/poll()#3 fail_always ENOMEM", "root/poll()#9 pause"}},
-      // Half of a worker's last answer is read when it is known to be dead.
+      // Half of a worker's last answer is read when its death is known.
       {.scenario = "jobs/the_last_answer_of_a_dead_worker_counts",
        .faults = {"root/read(pipe.read)#1 shorten"}},
-      // Who stood by when its polls began to fail leads when the other hearer is away.
+      // A thread that was on standby when its polls began to fail leads when the other receiving
+      // thread is away.
       {.scenario = "jobs/tasks_are_asked_for_as_they_are_run",
        .faults = {"root/poll()#11 fail_always ENOMEM", "root/poll()#21 fail_always ENOMEM"},
        .seed = 31},
-      // One hearer ends the workers while the other one finds that it can be woken no more. Were it
-      // to kill them, it would do so at the pause.
+      // One receiving thread ends the workers while the other one finds that it can no longer be
+      // woken. If it killed them, it would do so at the pause.
       {.scenario = "jobs/the_tracker_of_a_job_is_killed",
        .faults = {"root/read(pipe.read)#6 fail_always EIO",
                   "root/signal_process(process:worker_1)#1 pause"}},
-      // A tracker dies when nobody can join it any more, and when nothing is left but its lock.
+      // A tracker dies when no process can join it any more, and when only its lock is left.
       {.scenario = "tracker/a_lock_is_taken_while_the_tree_ends",
        .faults = {"tracker/unlink(socket)#1 kill_before"}},
       {.scenario = "tracker/a_lock_is_taken_while_the_tree_ends",
        .faults = {"tracker/unlink(lock)#1 kill_before"}},
-      // What the dead have said is not read before their death is known.
+      // The last messages of a dead process are not read before its death is known.
       {.scenario = "tracker/the_last_words_of_the_dead_count",
        .faults = {"tracker/receive(conn:root)#5 fail_once EAGAIN"}},
-      // A name is to be forgotten in the midst of its clean-up.
+      // A name is to be forgotten in the middle of its clean-up.
       {.scenario = "tracker/a_name_is_wanted_while_it_goes",
        .faults = {"tracker/read_folder(first)#1 pause"}},
       // The other name is registered again while it waits for its turn.
       {.scenario = "tracker/a_name_is_wanted_while_it_goes",
        .faults = {"tracker/make_pipe()#1 pause"},
        .seed = 12},
-      // A name cannot be unlinked, time and again: the end of the tree is another try.
+      // A name cannot be unlinked several times: the end of the tree is another try.
       {.scenario = "tracker/the_last_process_leaves_each_type",
        .faults = {"tracker/unlink_shm(lastref-left)#1 fail_once EACCES",
                   "tracker/unlink_shm(lastref-left)#2 fail_once EACCES",
                   "tracker/unlink_shm(lastref-left)#3 fail_once EACCES"}},
-      // That a name was forgotten lies unread when it is held again.
+      // The message that a name was forgotten is still unread when it is held again.
       {.scenario = "tracker/a_forgotten_name_is_held_again", .faults = {"client_a/poll()#2 pause"}},
       // A restarted tracker reads the forget, and the next register, before a holder has announced.
       {.scenario = "tracker/a_forgotten_name_is_held_again",
@@ -49,7 +50,7 @@ const std::vector<KnownPlan>& known_plans() {
       {.scenario = "arrays/a_context_begins_again",
        .faults = {"tracker/remove_folder(arrays:call)#1 fail_in_all EBUSY",
                   "tracker/write_at(ledger)#16 fail_always EIO"}},
-      // There is no thread for the clean-up.
+      // No thread can be started for the clean-up.
       {.scenario = "tracker/a_huge_folder_keeps_nobody_waiting",
        .faults = {"tracker/start_thread()#1 fail_once EAGAIN"}},
       // Two threads find that a cache has outgrown its map.

@@ -7,7 +7,7 @@
 namespace lastref::harness {
 namespace {
 
-/// Between the first of ten tries and the last one.
+/// The time between the first and the last of ten tries.
 constexpr std::chrono::milliseconds patience{900};
 
 /// Waits in the middle for the end of its context.
@@ -21,7 +21,7 @@ Status dump(Stage& stage, TemporaryResources& resources) {
   });
 }
 
-/// The context ends while something is dumped into it.
+/// The context ends while an array is dumped into it.
 Status first_life(Stage& stage, Parent& parent) {
   const auto thread = stage.os().start_thread([&] {
     stage.await("a dump is on its way");
@@ -32,12 +32,12 @@ Status first_life(Stage& stage, Parent& parent) {
     return status_of(thread);
   }
   const Status dumped = dump(stage, parent.resources());
-  stage.tell("a dump is on its way");  // If it has not come so far.
+  stage.tell("a dump is on its way");  // In case it has not come so far.
   (*thread)->join();
   if (dumped && stage.is_undisturbed()) {
     stage.refute("M4: what is complete after the end of its context fails", "it has a file");
   }
-  // As a thread does that has not heard of the end.
+  // Like a thread that has not noticed the end.
   if (dump(stage, parent.resources()) && stage.is_undisturbed()) {
     stage.refute("M4: a context that has ended takes no file before it begins again",
                  "it has a file");
@@ -45,8 +45,8 @@ Status first_life(Stage& stage, Parent& parent) {
   return ok();
 }
 
-/// Its folder cannot be deleted, for a file is in it that nobody takes away in time, and is left to
-/// the exit of the process.
+/// Its folder cannot be deleted, because it contains a file that is not removed in time, and
+/// remains until the process exits.
 Status second_life(Stage& stage, Parent& parent) {
   LASTREF_CHECK(parent.send("array", numbered()));
   const os::Instant begun = stage.os().now();
@@ -57,14 +57,14 @@ Status second_life(Stage& stage, Parent& parent) {
     stage.refute("M6: a folder that is not empty yet is tried ten times, 0.1 s apart",
                  "it was left to the exit before that");
   }
-  // What has vanished, by whatever hand, is no error.
+  // A folder that has already been removed, by anyone, is no error.
   const Status gone = stage.product().operation("delete a folder that is gone", [&] {
     return delete_folder(stage.os(), stage.folder() + "/gone", /*allow_non_empty=*/false);
   });
   return first_failure({std::move(deleted), gone});
 }
 
-/// It has the folder that was left.
+/// It reuses the remaining folder.
 Status third_life(Stage& stage, Parent& parent) {
   LASTREF_CHECK(parent.send("again", numbered(3)));
   LASTREF_TRY(folder, parent.resources().resolve_temp_folder_name());

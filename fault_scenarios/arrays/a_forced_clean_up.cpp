@@ -6,7 +6,7 @@
 namespace lastref::harness {
 namespace {
 
-/// Whoever still holds it.
+/// Even if it still has holders.
 void must_be_forgotten(Stage& stage, const std::string& file) {
   const auto counts = stage.product().client().counts();
   const auto is_it = [&](const tracker::Count& each) { return each.resource.name == file; };

@@ -6,7 +6,7 @@
 namespace lastref::harness {
 namespace {
 
-/// Names a folder and a file where it works, and goes elsewhere before it uses them.
+/// Names a folder and a file relative to its working folder, and changes that before it uses them.
 Status root(Stage& stage) {
   Product& product = stage.product();
   const Resource file = product.file("users.npy");

@@ -25,7 +25,7 @@ Status worker_a(Stage& stage) {
   LASTREF_TRY(parent, Parent::make(stage, {}, worker.receiver()));
   LASTREF_CHECK(stage.start("worker_b"));
   LASTREF_CHECK(parent.send("forwarded", *array));
-  // Our own view goes before the other one has opened the file.
+  // Releases our own view before the other worker has opened the file.
   array = failure(std::errc::bad_address, "let go of");
   stage.await("cleaned up");
   stage.tell("let go");

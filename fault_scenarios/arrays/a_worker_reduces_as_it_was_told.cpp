@@ -6,7 +6,7 @@
 namespace lastref::harness {
 namespace {
 
-/// Each of them other than by default.
+/// Options that all differ from the defaults.
 ForwardOptions told() {
   return {.max_nbytes = large,
           .mmap_mode = MapMode::copy_on_write,
@@ -29,7 +29,7 @@ Array returned() {
   return part(300);
 }
 
-/// Receives what the worker's reducers make of arrays.
+/// Receives what the worker's reducers make from arrays.
 Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
   stage.send("options", text_of_bytes(encode(told()).value()));
@@ -44,7 +44,7 @@ Status root(Stage& stage) {
   return ok();
 }
 
-/// Sends with reducers of a registry, one array after the other.
+/// Sends with reducers of a registry, one array after another.
 class Sender {
  public:
   explicit Sender(Stage& stage) : stage_(stage) {}
@@ -108,7 +108,7 @@ const RegisteredScenario registered([] {
       .expected_noise = {"made a map of an array (shape (1000), dtype <i4) at ",
                          "reuses ",
                          "sends an array by value (shape (10), dtype <i4)"},
-      // The root holds until its end what is not let go of with its views.
+      // The root holds files until its end that are not released together with their views.
       .possible_noise = {"the last process of the tree left 1 file: file:"},
   };
 });

@@ -8,7 +8,7 @@
 namespace lastref::harness {
 namespace {
 
-/// numbered(), in a map without a file, which is shared with those that are forked.
+/// numbered(), in a map without a file, shared with forked children.
 Result<Array> numbered_in_map(Stage& stage) {
   const Array elements = numbered();
   LASTREF_TRY(memory, Memory::map_anonymous(stage.os(), elements.nbytes()));

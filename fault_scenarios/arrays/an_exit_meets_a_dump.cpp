@@ -10,14 +10,14 @@ namespace {
 
 constexpr int dumps = 3;
 
-/// What a program has that lives as long as it does.
+/// Objects that exist until the program ends.
 struct Program {
   std::shared_ptr<TemporaryResources> resources;
   std::unique_ptr<os::ExitHook> last;
   std::unique_ptr<os::Thread> thread;
 };
 
-/// Until somebody ends the process.
+/// Until the process is ended.
 void dump(Stage& stage, TemporaryResources& resources) {
   for (int number = 0; number < dumps; ++number) {
     const Status dumped = stage.product().operation("dump", [&]() -> Status {
@@ -37,7 +37,7 @@ Status root(Stage& stage) {
   Product& product = stage.product();
   LASTREF_CHECK(product.lead());
   const auto program = std::make_shared<Program>();
-  // The first to be registered is the last to run: behind the manager's own.
+  // The first to be registered runs last: after the manager's own.
   program->last = stage.os().at_exit([program] {
     if (program->thread) {
       program->thread->join();
@@ -56,7 +56,7 @@ Status root(Stage& stage) {
   }));
   program->thread = std::move(thread);
   stage.await("a dump is on its way");
-  // And that is the end of the program: nobody cleans up, or waits for anybody.
+  // Here the program ends: it neither cleans up nor waits.
   return ok();
 }
 

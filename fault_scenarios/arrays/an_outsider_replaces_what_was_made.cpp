@@ -9,7 +9,7 @@
 namespace lastref::harness {
 namespace {
 
-/// Registers and makes it, and says which thing it is.
+/// Registers and makes it, and reports its identity.
 Status make_known(Stage& stage, const Resource& resource) {
   Product& product = stage.product();
   LASTREF_CHECK(product.register_name(resource));
@@ -22,7 +22,8 @@ Status make_known(Stage& stage, const Resource& resource) {
   });
 }
 
-/// Another thing gets the name. From the end of that operation on it has to stay, whoever dies.
+/// Another object gets the name. From the end of that operation on it has to remain, whichever
+/// process dies.
 Status replace(Stage& stage, const Resource& resource) {
   const std::string text = to_text(resource);
   return stage.product().operation_with_answer("replace", text, [&]() -> Result<std::string> {
@@ -39,8 +40,8 @@ Status replace(Stage& stage, const Resource& resource) {
   });
 }
 
-/// A file gets the name of one that a manager has made, which nobody had to say more of. In the end
-/// it goes with the folder, which is the manager's.
+/// A file replaces one that a manager has made, and that needed no further identification. In the
+/// end it is removed with the folder, which is the manager's.
 Status replace_temporary(Stage& stage, Parent& parent) {
   Product& product = stage.product();
   TemporaryResources& resources = parent.resources();
@@ -55,7 +56,7 @@ Status replace_temporary(Stage& stage, Parent& parent) {
   const std::string path = file->path();
   stage.outside().unlink(path);
   stage.outside().write(path, "another's");
-  // Two questions, so that the second is asked after the round that read the release.
+  // Two requests, so that the second one is sent after the round that read the release.
   const Status released =
       first_failure({product.operation("let go", [&] { return resources.release(*file); }),
                      product.client().probe(),

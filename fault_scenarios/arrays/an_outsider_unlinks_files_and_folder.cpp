@@ -22,7 +22,7 @@ Status root(Stage& stage) {
   }
   await_arrival(stage, "second");
   LASTREF_CHECK(parent.arrived("second"));
-  // And the whole folder under the hands of its owner.
+  // And the whole folder, while its owner uses it.
   LASTREF_TRY(folder, parent.resources().resolve_temp_folder_name());
   stage.outside().unlink(parent.last_file());
   if (!stage.outside().rmdir(folder.path)) {
@@ -46,7 +46,7 @@ Status worker(Stage& stage) {
     received = first_failure({received, status_of(array)});
   }
   for (const Array& array : arrived) {
-    must_equal(stage, array, numbered());  // Whose file is long gone.
+    must_equal(stage, array, numbered());  // Its file was unlinked long before.
   }
   return received;
 }

@@ -27,11 +27,10 @@ void must_be_let_go(Stage& stage, const std::vector<std::string>& files) {
   }
 }
 
-/// Views of one memory, which changes between their lives: they have an address in common, and no
-/// more.
+/// Views of one memory, which changes between their lifetimes: they have only an address in common.
 class Location {
  public:
-  /// numbered(factor), as long as nobody asks again.
+  /// numbered(factor), until the next call.
   Array holds(std::uint32_t factor) {
     const Array elements = numbered(factor);
     std::ranges::copy(std::span(elements.data(), elements.nbytes()), base_.mutable_data().value());
@@ -56,7 +55,7 @@ Status root(Stage& stage) {
     LASTREF_CHECK(parent.arrived(name_of(number)));
     stage.await("let go of " + name_of(number));
   }
-  // Not before: to know the file of the first one would be no harm if it were let go of.
+  // Not before: remembering the file of the first one would do no harm if it were released.
   const Status gone =
       product.operation("release gone", [&] { return parent.reducer().release_gone(); });
   must_be_let_go(stage, files);

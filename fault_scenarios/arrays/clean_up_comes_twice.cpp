@@ -11,7 +11,7 @@ Status root(Stage& stage) {
   LASTREF_TRY(parent, Parent::make(stage));
   LASTREF_CHECK(stage.start("worker"));
   LASTREF_CHECK(parent.send("array", array));
-  // The worker has not opened it yet: what is on its way is all that keeps the file.
+  // The worker has not opened it yet: only the reference in transit keeps the file.
   const Status cleaned_up = parent.clean_up();
   const Status again = parent.clean_up();
   const Status unlinked = product.operation(

@@ -4,7 +4,7 @@
 namespace lastref::harness {
 namespace {
 
-/// Sends an array through a file below a folder, with pages touched if the reducer finds it useful.
+/// Sends an array through a file in a folder, with touched pages if the reducer finds that useful.
 Status send_through(Stage& stage, const std::string& folder, const std::string& signal) {
   const Array array = numbered();
   LASTREF_TRY(
@@ -22,7 +22,7 @@ Status root(Stage& stage) {
   const auto send = [&](const char* signal, const std::string& folder) {
     Status sent = send_through(stage, folder, signal);
     if (!sent) {
-      stage.send(signal, {});  // Whoever waits for it goes on to the next.
+      stage.send(signal, {});  // The receiver of this signal continues with the next one.
     }
     return sent;
   };

@@ -6,7 +6,7 @@ namespace {
 
 constexpr const char* claim = "E11: a folder below which others may rename is refused";
 
-/// Sends through a folder of ours whose parent has this mode, and cleans up.
+/// Sends through a folder of ours in a parent with this mode, and cleans up.
 Status send_below(Stage& stage, const std::string& name, std::uint32_t mode) {
   const std::string above = stage.folder() + '/' + name;
   stage.outside().make_folder(above, mode);
@@ -16,7 +16,7 @@ Status send_below(Stage& stage, const std::string& name, std::uint32_t mode) {
   return first_failure({parent.arrived(name), parent.clean_up({.force = true})});
 }
 
-/// Refutes that nothing could be sent, for the reason that is the claim, and that nothing is there.
+/// Checks that the array was refused for the claimed reason, and that nothing remains.
 void must_be_refused(Stage& stage, const std::string& name, const Status& sent) {
   if (sent) {
     stage.refute(claim, name + " may rename, and an array was sent");
@@ -38,7 +38,7 @@ void remove(Stage& stage, const std::string& name) {
   stage.outside().rmdir(stage.folder() + '/' + name);
 }
 
-/// Which is as safe as what it leads to, and what is above that.
+/// A link is as safe as its target, and the folders above that.
 void send_through_a_link(Stage& stage) {
   const std::string above = stage.folder() + "/target";
   const std::string target = above + "/private";
@@ -60,7 +60,7 @@ Status root(Stage& stage) {
   must_be_refused(stage, "anybody's", send_below(stage, "anybody's", 0703));
   remove(stage, "anybody's");
   send_through_a_link(stage);
-  // Where each may rename his own alone is as good as any.
+  // A sticky folder, where users may rename only their own files, is as good as any.
   Status sent = send_below(stage, "sticky", 01777);
   remove(stage, "sticky");
   return sent;

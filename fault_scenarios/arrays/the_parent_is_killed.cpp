@@ -12,7 +12,7 @@ Status worker(Stage& stage) {
   LASTREF_TRY(path, stage.receive("path"));
   const bool was_there = stage.os().status_at(path).has_value();
   stage.kill("root");
-  // Its folder is nobody's now, but our file lies in it.
+  // Its folder has no owner now, but contains our file.
   if (was_there && product.client().counts() && product.client().probe()) {
     product.must_exist({.type = ResourceType::file, .name = path});
   }

@@ -6,7 +6,7 @@
 namespace lastref::harness {
 namespace {
 
-/// The life of a file ends with the clean-up of its context. Bug 1 took the keep-alive reference
+/// The clean-up of its context ends the life of a file. Bug 1 took the keep-alive reference only
 /// once for each name ever seen, so the second call's file had none.
 Status root(Stage& stage) {
   Product& product = stage.product();
@@ -25,7 +25,7 @@ Status root(Stage& stage) {
   LASTREF_CHECK(parent.arrived("second"));
   stage.await("let go");
   LASTREF_CHECK(product.client().probe());
-  product.must_exist(file);  // The next task of this call would be sent the same.
+  product.must_exist(file);  // The next task of this call would be sent the same file.
   const Status sent = parent.send("third", array);
   await_arrival(stage, "third");
   return first_failure({sent, parent.arrived("third"), parent.clean_up()});

@@ -4,7 +4,7 @@
 namespace lastref::harness {
 namespace {
 
-/// The same context id in two managers: their folders are two.
+/// The same context id in two managers: they have two folders.
 Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
   LASTREF_TRY(one, Parent::make(stage));

@@ -6,7 +6,7 @@
 namespace lastref::harness {
 namespace {
 
-/// Of one thread.
+/// The result of one thread.
 struct Sending {
   std::optional<Sent> sent;
   Status status;

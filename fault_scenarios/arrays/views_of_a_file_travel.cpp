@@ -10,7 +10,7 @@
 namespace lastref::harness {
 namespace {
 
-/// What the users of numpy do to a map. Each of them came back wrong in the peers.
+/// Operations that numpy users apply to a map. Each of them came back wrong in the peers.
 std::vector<Array> views_of(const Array& map) {
   const std::vector<Slice> backwards{{.step = -1}, {.step = -2}};
   const std::vector<Slice> inner{{.start = 1}, {.start = 3, .stop = 17}};
@@ -22,14 +22,14 @@ std::vector<Array> views_of(const Array& map) {
   return views;
 }
 
-/// Which element it is, by its number in few_numbered().
+/// The first element, identified by its number in few_numbered().
 std::int32_t first_of(const Array& view) {
   std::int32_t element = 0;
   std::memcpy(&element, view.data(), sizeof element);
   return element;
 }
 
-/// In place of the element that few_numbered() begins with.
+/// Replaces the element that few_numbered() begins with.
 void store_first(const Array& view, std::int32_t element) {
   std::memcpy(view.mutable_data().value(), &element, sizeof element);
 }
@@ -37,7 +37,7 @@ void store_first(const Array& view, std::int32_t element) {
 constexpr std::int32_t stored_by_root = 7000;
 constexpr std::int32_t stored_by_worker = 8000;
 
-/// What is right by itself, and not only the same here as there.
+/// Checks the absolute values, and not only that both sides agree.
 void must_begin_where_they_should(Stage& stage, const std::vector<Array>& views) {
   constexpr std::array firsts = {0, 0, 399, 53, 100};
   for (std::size_t at = 0; at < firsts.size(); ++at) {
@@ -49,12 +49,13 @@ void must_begin_where_they_should(Stage& stage, const std::vector<Array>& views)
   }
 }
 
-/// The file of somebody, which is nobody's temporary.
+/// The file of a user, which is not a temporary one.
 Result<Array> users_map(Stage& stage, MapMode mode) {
   return map_npy(stage.os(), stage.product().file("users.npy").name, mode);
 }
 
-/// A map of one's own of the file: what is stored there is in no file, so it has to go by value.
+/// A copy-on-write map of the file: what is stored there is in no file, so it has to travel by
+/// value.
 Status send_own(Stage& stage, Parent& parent) {
   LASTREF_TRY(own, users_map(stage, MapMode::copy_on_write));
   store_first(own, stored_by_root);
@@ -97,7 +98,7 @@ Status root(Stage& stage) {
   return first_failure({sent, receive_back(stage, map), product.release(file)});
 }
 
-/// With what the factory installs.
+/// With the reducers that the factory installs.
 Status send_back(Stage& stage, const Worker& worker) {
   ReducerRegistry forward;
   ReducerRegistry backward;

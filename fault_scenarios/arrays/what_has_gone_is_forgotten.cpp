@@ -7,18 +7,18 @@
 namespace lastref::harness {
 namespace {
 
-/// More than the folders that a manager remembers without a look at whether they are there; and all
-/// fits into a journal.
+/// More than the number of folders that a manager remembers without checking that they exist; and
+/// everything fits into a journal.
 constexpr int few = 70;
 constexpr int many = 60;
 
-/// Like one that is drawn by chance. The harness keeps the names of others.
+/// Looks like a random one. The harness keeps the names of others.
 std::string context_of(int call) {
   std::string digits = std::to_string(call);
   return std::string(32 - digits.size(), '0') + digits;
 }
 
-/// Sends what has another content after that.
+/// Sends an array that has another content afterwards.
 Status send_once(Stage& stage, ForwardReducer& reducer, const Array& array) {
   return stage.product().operation("send once", [&]() -> Status {
     LASTREF_TRY(sent, reducer.reduce(array));
@@ -27,7 +27,7 @@ Status send_once(Stage& stage, ForwardReducer& reducer, const Array& array) {
   });
 }
 
-/// An array that lives on, and all that comes and goes meanwhile.
+/// An array that persists, and everything that comes and goes meanwhile.
 class Program {
  public:
   static Result<Program> make(Stage& stage) {
@@ -42,8 +42,8 @@ class Program {
     return Program(stage, std::move(calls), std::move(kept));
   }
 
-  /// A context of one call, an array that is changed between two, and a reducer that the array
-  /// outlives.
+  /// A context of one call, an array that is changed between two calls, and a reducer that the
+  /// array outlives.
   Status go_round(int round) {
     const std::string context = context_of(round);
     LASTREF_CHECK(calls_.begin(context));
@@ -70,7 +70,7 @@ class Program {
   std::unique_ptr<ForwardReducer> reducer_;
 };
 
-/// Rounds up to `end`, and what the process has when the tracker has done its part of them.
+/// Rounds up to `end`, and the memory of the process when the tracker has done its part.
 Result<Memory> memory_after(Stage& stage, Program& program, int from, int end) {
   for (int round = from; round < end; ++round) {
     LASTREF_CHECK(program.go_round(round));

@@ -6,7 +6,7 @@
 namespace lastref::harness {
 namespace {
 
-/// As large as what may still be small.
+/// The largest array that is still small.
 constexpr std::int64_t few = large / sizeof(std::int32_t);
 constexpr int tells_of_all = 2;
 constexpr const char* claim = "R5: all but large arrays of plain elements travel by value";
@@ -33,7 +33,7 @@ Status root(Stage& stage) {
   if (!parent.last_file().empty()) {
     stage.refute(claim, "a small one is at " + parent.last_file());
   }
-  // Objects mean something to one interpreter alone, whatever their number.
+  // Objects are valid in one interpreter only, whatever their number.
   const Status reduced = product.operation("reduce objects", [&]() -> Status {
     LASTREF_TRY(objects, Array::zeros(DType::parse("|O").value(), {1000}));
     LASTREF_TRY(sent, parent.reducer().reduce(objects));

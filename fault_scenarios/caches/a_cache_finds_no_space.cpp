@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t big = 6 * page_size;
 
-/// `take` and `give` space, between which a big value finds none.
+/// `take` removes and `give` returns space; in between a big value finds none.
 Status meet_the_end(Stage& stage,
                     const std::function<bool()>& take,
                     const std::function<void()>& give) {
@@ -24,7 +24,7 @@ Status meet_the_end(Stage& stage,
   must_be(stage, "C5: no space is false", cache.put(1, large_one) == false, "put was true");
   must_have(stage, cache, 1, std::nullopt);
   must_have(stage, cache, 0, first);
-  // What it had written of the big one is free again.
+  // The space of the partly written big one is free again.
   must_be(stage,
           "C5: no space for one value changes nothing for others",
           cache.put(2, value_of(2, stage.role())) == true,
@@ -97,7 +97,7 @@ Status root_without_space_for_slots(Stage& stage) {
   if (!stage.limits().storage(page_size, 64)) {
     return ok();
   }
-  // Slots of eight bytes, in twice the space: said now, and not when a slot is stored.
+  // Slots of eight bytes, in twice the space: it fails now, and not when a slot is stored.
   const Status made = cache.make(2 * page_size / 8);
   must_be(stage, "C1: slots without space are an error", !made.has_value(), "it was made");
   stage.limits().free_storage();

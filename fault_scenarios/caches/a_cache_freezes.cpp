@@ -39,7 +39,7 @@ Status worker_at_the_limit(Stage& stage) {
   return first_failure({attached, cache.first_failed()});
 }
 
-/// While a worker puts.
+/// Preserves while a worker puts.
 Status root_that_preserves(Stage& stage) {
   StageCache cache(stage, "cache");
   LASTREF_CHECK(stage.product().lead());
@@ -53,7 +53,7 @@ Status root_that_preserves(Stage& stage) {
           cache.preserve("kept", /*overwrite=*/true) == true,
           "it is not");
   stage.await("worker is done");
-  // What is in the preserved one is what the cache has, and nothing came later.
+  // The preserved cache has the content of this one, and nothing came later.
   StageCache other(stage, "other");
   LASTREF_CHECK(other.make_file_cache(length));
   must_be(stage, "C7: it is preloaded", other.preload("kept") == true, "it is not");
@@ -84,7 +84,7 @@ Status worker_that_puts(Stage& stage) {
   return first_failure({attached, cache.first_failed()});
 }
 
-/// While a worker has the old one.
+/// Preloads while a worker has the old one.
 Status root_that_preloads(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
   Status first_failed;

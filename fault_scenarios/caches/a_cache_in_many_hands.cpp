@@ -59,7 +59,7 @@ void must_be_refused(Stage& stage, StageCache& own) {
           put ? "it was not" : describe(put.error()));
 }
 
-/// Forked in the middle of what another thread does.
+/// Forks while another thread is in a call.
 Status root_of_a_fork(Stage& stage) {
   StageCache cache(stage, "cache");
   StageCache own(stage, "own");
@@ -74,7 +74,7 @@ Status root_of_a_fork(Stage& stage) {
   stage.fork_stranger([&] {
     cache.put(4, value_of(4, "child"));
     cache.get(4);
-    // Its copy of the object, and nothing else.
+    // Closes only its copy of the object.
     cache.close();
     must_be_refused(stage, own);
     stage.tell("the child is done");
@@ -87,7 +87,7 @@ Status root_of_a_fork(Stage& stage) {
   must_have(stage, own, 1, value_of(1, stage.role()));
   must_have(stage, cache, 4, value_of(4, "child"));
   must_have(stage, cache, 2, value_of(2, "thread"));
-  // Longer than all that has been mapped so far.
+  // Longer than everything mapped so far.
   cache.put(5, value_of(5, stage.role(), os::map_alignment));
   must_have(stage, cache, 5, value_of(5, stage.role(), os::map_alignment));
   cache.close();
@@ -95,7 +95,7 @@ Status root_of_a_fork(Stage& stage) {
   return first_failure({cache.first_failed(), own.first_failed()});
 }
 
-/// A worker is held still wherever it is, and nobody waits for it.
+/// A worker is stopped at any point, and no process waits for it.
 Status root_that_stops_a_writer(Stage& stage) {
   StageCache cache(stage, "cache");
   LASTREF_CHECK(stage.product().lead());
@@ -129,7 +129,7 @@ Status worker_to_be_stopped(Stage& stage) {
   return first_failure({attached, cache.first_failed()});
 }
 
-/// The process that made it is killed; the root, who reads on, puts too.
+/// The process that made it is killed; the root continues to read, and puts too.
 Status root_of_a_maker(Stage& stage) {
   Product& product = stage.product();
   LASTREF_CHECK(product.lead());
@@ -138,7 +138,7 @@ Status root_of_a_maker(Stage& stage) {
   LASTREF_CHECK(attach_sent(stage, cache));
   cache.put(1, value_of(1, stage.role()));
   stage.kill("maker");
-  // The tracker knows it by now, or learns it before it answers.
+  // The tracker knows of the death by now, or learns it before it answers.
   const Status probed = product.client().probe();
   must_have(stage, cache, 0, value_of(0, "maker"));
   must_have(stage, cache, 1, value_of(1, stage.role()));
@@ -157,7 +157,7 @@ Status maker(Stage& stage) {
     return ok();
   };
   Status made = make();
-  // Without a cache nobody attaches this.
+  // Without a cache this is never attached.
   stage.send("cache", made ? cache.handle() : std::string());
   stage.stay_until_killed();
   return made;
@@ -204,7 +204,7 @@ const RegisteredScenario the_maker_of_a_cache_is_killed([] {
           "and puts on.",
       .rows = {"C6"},
       .roles = {{"root", root_of_a_maker}, {"maker", maker}},
-      // Where the maker's death is heard of after the root's leave.
+      // If the tracker learns of the maker's death after the root has left.
       .possible_noise = {"the last process of the tree left 2 files"},
   };
 });

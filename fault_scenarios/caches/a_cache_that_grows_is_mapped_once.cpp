@@ -10,7 +10,7 @@ constexpr std::uint64_t slots = 40;
 constexpr std::size_t value_size = 8000;  // bytes
 constexpr int visits = 100;
 
-/// Somebody who has the cache for a moment.
+/// A user that has the cache for a moment.
 Status visit(Stage& stage, const std::string& handle) {
   StageCache visitor(stage, "cache");
   LASTREF_CHECK(visitor.attach(handle));
@@ -31,8 +31,8 @@ Status root(Stage& stage) {
     cache.put(slot, value);
     must_have(stage, attached, slot, value);
   }
-  // A map is as long as what is there, or twice that. All that were too short would be as much
-  // again.
+  // A map is as long as the content, or twice that. All earlier maps that were too short would add
+  // as much again.
   must_not_grow(stage,
                 "bytes that are mapped of a cache",
                 empty.mapped + 2 * slots * (value_size + 100),
@@ -53,7 +53,7 @@ const RegisteredScenario registered([] {
           "the last stays, and nothing of those who have gone.",
       .rows = {"E12"},
       .roles = {{"root", root}},
-      .kernel_only = true,  // In the sim a file that is mapped cannot grow so far.
+      .kernel_only = true,  // In the sim a mapped file cannot grow so far.
       .outside_matrix = "it is about many calls that other scenarios make once",
   };
 });

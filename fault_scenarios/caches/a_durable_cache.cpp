@@ -29,7 +29,7 @@ Status root_of_a_file_cache(Stage& stage) {
   StageCache memory(stage, "memory");
   LASTREF_CHECK(memory.make_naive_cache(3, here));
   stage.work_in(stage.spare_folder());
-  // Its file has no name any more.
+  // Its file no longer has a name.
   must_be(stage,
           "C8: the file of one process has no name",
           stage.outside().list(stage.folder()).empty(),

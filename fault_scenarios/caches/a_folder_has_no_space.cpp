@@ -5,7 +5,7 @@
 namespace lastref::harness {
 namespace {
 
-/// What a process has left that nobody knows of any more: no ledger, and no lock.
+/// Leftovers of a process that are recorded nowhere: no ledger, and no lock.
 constexpr const char* dead_lock = "1-0123456789abcdef0123456789abcdef.lock";
 constexpr const char* dead_cache = "1-0123456789abcdef0123456789abcdef.cache";
 

@@ -22,7 +22,7 @@ Status root_of_an_unlinked_file(Stage& stage) {
   cache.put(1, value_of(1, stage.role()));
   must_have(stage, cache, 0, value_of(0, stage.role()));
   must_have(stage, cache, 1, value_of(1, stage.role()));
-  // Something else takes its place: it is not taken for the cache, and stays.
+  // Another file takes its place: it is not taken for the cache, and remains.
   stage.outside().write(path, "precious");
   StageCache other(stage, "other");
   must_be(stage, "C7: another file is no cache", !other.attach(handle), "it was attached");
@@ -54,7 +54,7 @@ Status root_of_a_replaced_file(Stage& stage) {
   stage.outside().unlink(*path);
   stage.outside().write(*path, "precious");
   stage.kill("maker");
-  stage.wait_for_quiet();  // It is the tracker that cleans up behind it.
+  stage.wait_for_quiet();  // The tracker cleans up after it.
   const auto names = stage.outside().list(stage.folder());
   must_be(stage,
           "E4: what has the name of a dead process's cache, and is another file, stays",
@@ -64,7 +64,7 @@ Status root_of_a_replaced_file(Stage& stage) {
   return ok();
 }
 
-/// A word as files have it: eight bytes, the lowest first.
+/// A word in the format of files: eight bytes, little-endian.
 std::string word(std::uint64_t number) {
   std::string bytes;
   for (unsigned shift = 0; shift < 64; shift += 8) {
@@ -73,8 +73,8 @@ std::string word(std::uint64_t number) {
   return bytes;
 }
 
-/// The slots of a cache, of which the first points at a record behind them, and that record's head:
-/// a size with the slot above it, and a count.
+/// The slots of a cache, the first of which points to a record after them, and the head of that
+/// record: a size with the slot above it, and a count.
 std::string file_with(std::uint64_t slot, std::uint64_t size) {
   constexpr std::size_t slots_at = 256;
   constexpr std::uint64_t record_at = 320;
@@ -114,7 +114,7 @@ Status root_of_hostile_files(Stage& stage) {
   LASTREF_CHECK(cache.make(2));
   cache.put(0, value_of(0, stage.role()));
   const std::string path = stage.folder() + "/hostile";
-  // Two slots: the first has eight bytes and says that it has 256, and the second has none.
+  // Two slots: the first has eight bytes and claims to have 256, and the second has none.
   constexpr auto none = ~std::uint64_t{0};
   const std::string too_long = word(32) + word(256) + word(0) + word(none) + word(0);
   for (const std::string& bytes :
@@ -132,7 +132,7 @@ Status root_of_hostile_files(Stage& stage) {
   stage.outside().unlink(path);
   must_have(stage, cache, 0, value_of(0, stage.role()));
   must_be(stage, "C7: the cache goes on", cache.put(1, "one") == true, "it is frozen");
-  return cache.close();  // What was refused has failed.
+  return cache.close();  // The refused operation has failed.
 }
 
 const RegisteredScenario an_outsider_unlinks_a_cache([] {

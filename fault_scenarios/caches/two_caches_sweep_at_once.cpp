@@ -6,7 +6,7 @@
 namespace lastref::harness {
 namespace {
 
-/// What a process has left that a machine took along when it went down.
+/// A leftover of a process that died in a crash of its machine.
 const std::string lock_of_the_dead = "1-00000000000000000000000000000000.lock";
 
 Status make(Stage& stage, StageCache& cache) {
@@ -36,12 +36,12 @@ Status root(Stage& stage) {
   if (thread) {
     (*thread)->join();
   }
-  // That sweeps where both are.
+  // It sweeps where both are.
   StageCache later(stage, "later");
   const Status made_later = end(later, make(stage, later));
   const Status started = stage.start("other");
   stage.await("other is done");
-  // Each has a lock beside its file.
+  // Each has a lock next to its file.
   const std::size_t names = stage.outside().list(stage.folder()).size();
   must_be(stage,
           "E3: no lock is dropped by a sweep of the process that holds it",
@@ -54,7 +54,7 @@ Status root(Stage& stage) {
                         end(here, made_here)});
 }
 
-/// It would take away whatever has a lock that nobody holds.
+/// It would remove every file with a lock that no process holds.
 Status other(Stage& stage) {
   StageCache cache(stage, "another");
   const Status joined = stage.product().join();

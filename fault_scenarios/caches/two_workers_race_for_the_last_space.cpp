@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::uint64_t length = 2;
 constexpr std::size_t size = 40;
-/// Head and slots, and for each value its head and itself, in sixteens.
+/// Head and slots, and for each value its head and its bytes, in units of sixteen.
 constexpr std::int64_t space_for_all = 272 + static_cast<std::int64_t>(length) * 64;
 
 Status root(Stage& stage) {
@@ -22,7 +22,7 @@ Status root(Stage& stage) {
   stage.await("worker_1 is done");
   stage.await("worker_2 is done");
   for (std::uint64_t slot = 0; slot < length; ++slot) {
-    // Whatever became of the workers, there is space for who comes last.
+    // Whatever happened to the workers, there is space for the last one to put.
     cache.put(slot, value_of(slot, stage.role(), size));
     must_be(stage, "C5: there is space for each value", cache.has(slot), "no value");
   }
@@ -30,7 +30,7 @@ Status root(Stage& stage) {
   return cache.first_failed();
 }
 
-/// From either end, so that they race with one value and with two.
+/// From both ends, so that they race with one value and with two.
 Status worker(Stage& stage) {
   StageCache cache(stage, "cache");
   const Status attached = join_and_attach(stage, cache);

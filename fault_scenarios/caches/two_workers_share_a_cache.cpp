@@ -7,7 +7,7 @@ namespace {
 constexpr std::int64_t length = 4;
 constexpr std::uint64_t shared = 3;
 
-/// Makes the cache, which two workers have until they are done.
+/// Makes the cache, which two workers use until they are done.
 Status share(Stage& stage, StageCache& cache, std::int64_t slots) {
   LASTREF_CHECK(stage.product().lead());
   LASTREF_CHECK(cache.make(slots));
@@ -56,7 +56,7 @@ Status racer(Stage& stage) {
   StageCache cache(stage, "cache");
   const Status attached = join_and_attach(stage, cache);
   if (attached) {
-    // Longer than what is written in one piece.
+    // Longer than one piece of a write.
     constexpr std::size_t size = 10'000;
     cache.put(0, value_of(0, stage.role(), size));
     must_be(stage, "C4: after put there is a value", cache.has(0), "none");

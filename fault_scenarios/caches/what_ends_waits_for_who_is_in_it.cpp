@@ -13,16 +13,18 @@
 namespace lastref::harness {
 namespace {
 
-/// What a thread is in a call of, when it is destroyed.
+/// An object that is destroyed while a thread is in a call of it.
 struct Ending {
   std::string name;
   std::atomic<bool> is_gone = false;
-  std::atomic<bool> has_gone_on = false;  ///< The thread, in the call.
-  std::atomic<bool> is_over = false;      ///< The call; for its caller, and so a little later.
-  Status said = ok();                     ///< What the call came to.
+  std::atomic<bool> has_gone_on = false;  ///< The thread continued, in the call.
+  std::atomic<bool> is_over = false;      ///< The call returned, as its caller sees it slightly
+                                          ///< later.
+  Status said = ok();                     ///< The result of the call.
 };
 
-/// The thread is in the call, and goes on when that is to be destroyed, but not in what is gone.
+/// The thread is in the call, and continues when the object is to be destroyed, but not after its
+/// destruction.
 void linger(Stage& stage, Ending& ending) {
   stage.tell("a thread is in " + ending.name);
   stage.await(ending.name + " is to end");
@@ -32,7 +34,8 @@ void linger(Stage& stage, Ending& ending) {
   ending.has_gone_on = true;
 }
 
-/// Those of a Stage, for a cache: its calls of the user's references are where a thread is in it.
+/// The references of a Stage, for a cache: a thread is in a call of the cache when the cache calls
+/// these references of the user.
 class LingeringReferences final : public References {
  public:
   LingeringReferences(Stage& stage, std::shared_ptr<Ending> ending)
@@ -54,7 +57,7 @@ class LingeringReferences final : public References {
   Status forget(const Resource& resource) override { return all_->forget(resource); }
   bool is_attributed() const noexcept override { return true; }
 
-  /// From the next call on: once.
+  /// From the next call on, once.
   void be_met() noexcept { is_met_ = true; }
 
  private:
@@ -70,7 +73,7 @@ class LingeringReferences final : public References {
   bool is_met_ = false;
 };
 
-/// Destroys something when a thread is in `call` of it.
+/// Destroys an object while a thread is in `call` of it.
 Status destroy_under(Stage& stage,
                      const std::shared_ptr<Ending>& ending,
                      const std::function<Status()>& call,
@@ -78,7 +81,8 @@ Status destroy_under(Stage& stage,
   LASTREF_TRY(thread, stage.os().start_thread([=, &stage] {
     ending->said = stage.product().operation("use", call);
     ending->is_over = true;
-    stage.tell("a thread is in " + ending->name);  // Whatever became of it: somebody waits.
+    stage.tell("a thread is in " + ending->name);  // Sent whatever happened, because another thread
+                                                   // waits.
   }));
   stage.await("a thread is in " + ending->name);
   stage.tell(ending->name + " is to end");
@@ -90,7 +94,7 @@ Status destroy_under(Stage& stage,
   if (!ending->has_gone_on && !ending->is_over) {
     stage.refute("E9: what is destroyed waits for who is in it",
                  "a thread is still in " + ending->name);
-    static_cast<void>(thread.release());  // It is never over.
+    static_cast<void>(thread.release());  // It never ends.
     return failure(std::errc::state_not_recoverable, ending->name);
   }
   thread->join();
@@ -151,7 +155,7 @@ const RegisteredScenario registered([] {
           "closes: each waits for that, at whatever step, and nothing is left.",
       .rows = {"E9"},
       .roles = {{"root", root}},
-      .kernel_only = true,  // What goes on in what is gone ends its program.
+      .kernel_only = true,  // A thread that continues in a destroyed object ends its program.
       .stays = {"file:kept"},
   };
 });

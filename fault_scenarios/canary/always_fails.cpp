@@ -3,7 +3,7 @@
 namespace lastref::harness {
 namespace {
 
-// Leaves a file that nobody ever registered, and lies about it: a gate that accepts this accepts
+// Leaves a file that was never registered, and lies about it: a gate that accepts this accepts
 // everything.
 Status root(Stage& stage) {
   Product& product = stage.product();

@@ -1,4 +1,4 @@
-// A backend that users have without a Parallel: restarted, and broken.
+// Backends used without a Parallel: a restarted one, and a broken one.
 #include "fault_scenarios/support/array_travel.hpp"
 #include "fault_scenarios/support/jobs.hpp"
 #include "harness/scenario/registered_scenario.hpp"
@@ -17,7 +17,7 @@ Status terminate(Stage& stage, ProcessBackend& backend) {
   return stage.product().operation("terminate", [&] { return backend.terminate(); });
 }
 
-/// What becomes of batches that are sent together.
+/// The outcomes of batches that are sent together.
 std::vector<Outcome<List>> outcomes_of(Stage& stage,
                                        const std::string& operation,
                                        ProcessBackend& backend,
@@ -52,7 +52,7 @@ Status root_that_restarts(Stage& stage) {
   LASTREF_CHECK(configure(stage, backend));
   const Status restarted = product.operation(
       "restart", [&] { return status_of(backend.abort_everything(/*ensure_ready=*/true)); });
-  // Nobody keeps the array, and its worker takes it when all else has been done.
+  // Nothing else holds the array, and its worker takes it only when everything else is done.
   std::vector<Batch> batches(1);
   batches.front().push_back({.function = "look", .arguments = {numbered()}});
   stage.stop("worker_1");
@@ -65,7 +65,7 @@ Status root_that_restarts(Stage& stage) {
   return first_failure({restarted, status_of(looked.front()), terminate(stage, backend)});
 }
 
-/// How many folders of arrays are in the folder of the run.
+/// The number of folders of arrays in the folder of the run.
 Status look(Stage& stage) {
   const auto functions = functions_of(stage);
   const Status added =
@@ -98,7 +98,7 @@ Status killer_of_one(Stage& stage) {
   return ok();
 }
 
-/// More than half of what the parent reads at a time, and less than a pipe holds.
+/// More than half of what the parent reads at once, and less than a pipe holds.
 constexpr std::size_t long_answer = 50'000;  // bytes
 
 Status root_of_last_words(Stage& stage) {
@@ -127,7 +127,7 @@ Status answer_late(Stage& stage) {
   return serve(stage, *functions);
 }
 
-/// Kills when the answer is written, and not yet read.
+/// Kills after the answer was written, and before it is read.
 Status killer_behind_the_answer(Stage& stage) {
   if (!stage.await("a task runs")) {
     return ok();

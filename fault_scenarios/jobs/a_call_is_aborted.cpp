@@ -20,7 +20,7 @@ std::size_t workers_of(Stage& stage) {
   return stage.processes("worker_1") + stage.processes("worker_2");
 }
 
-/// Gives two tasks that wait, and is asked for the next one while the call is aborted.
+/// Gives two tasks that wait, and is called for the next one while the call is aborted.
 TaskSource source_that_waits(Stage& stage) {
   return [&stage, given = 0]() mutable -> std::optional<Task> {
     if (given++ < 2) {
@@ -40,7 +40,7 @@ Status root(Stage& stage) {
   Product& product = stage.product();
   LASTREF_CHECK(product.lead());
   Session session = session_of(stage);
-  // Asked when the workers are started: the call is not ready yet.
+  // Called when the workers are started: the call is not ready yet.
   std::function<void()> when_it_starts;
   session.tree = [&, tree = session.tree] {
     if (const auto once = std::exchange(when_it_starts, nullptr)) {
@@ -68,10 +68,10 @@ Status root(Stage& stage) {
   });
   LASTREF_CHECK(status_of(thread));
   const Outcome<List> outcome = run_and_fail(source_that_waits(stage));
-  stage.tell("a task is waiting");  // If none has come so far.
+  stage.tell("a task is waiting");  // In case no task has come so far.
   (*thread)->join();
   must_be_canceled(stage, outcome, "B8: a call that is aborted says so");
-  // Who has had workers gets workers, in whatever thread.
+  // A pool that has had workers uses workers again, in any thread.
   Status again;
   const auto other = stage.os().start_thread([&] {
     again = product.operation("run again",

@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::int64_t tasks = 8;
 
-/// The first progress is told while the caller is in the source, by a hearer of the pool. It waits
-/// for the last task, which somebody else has to send.
+/// A background thread of the pool reports the first progress while the caller is in the source.
+/// The report waits for the last task, which another thread has to send.
 Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
   ParallelOptions options = two_workers();

@@ -12,7 +12,7 @@ Status root(Stage& stage) {
   options.temporary.root = stage.folder();
   Jobs jobs(stage, options);
   const Status run = must_be_sums(stage, jobs.run("run", sums_of({array}, 2)), {array});
-  stage.wait_for_quiet();  // It is the tracker that takes them away.
+  stage.wait_for_quiet();  // The tracker removes them.
   if (stage.is_undisturbed() && folders_of_arrays(stage) > 0) {
     stage.refute("B10: a call leaves no files", "a folder of arrays");
   }

@@ -5,7 +5,8 @@ namespace lastref::harness {
 namespace {
 
 #ifdef __SANITIZE_ADDRESS__
-constexpr bool can_want_memory = false;  // Its allocator ends who asks for so much, or talks of it.
+constexpr bool can_want_memory = false;  // Its allocator ends a process that requests so much, or
+                                         // reports it.
 #else
 constexpr bool can_want_memory = true;
 #endif
@@ -19,7 +20,7 @@ void want_too_much(Stage& stage) {
   }
 }
 
-/// A program as users write them: it looks at what it got, says so, and goes on.
+/// A program as users write them: it checks the result, reports it, and continues.
 Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
   if (can_want_memory) {

@@ -12,7 +12,7 @@ void must_be_refused(Stage& stage, const std::string& whom, const Outcome<List>&
   }
 }
 
-/// By itself. An error, for in another order than the usual one it may be late.
+/// By itself. Returns an error, because in another order than the usual one it may be late.
 Status must_have_left(Stage& stage, const std::string& worker) {
   return stage.await(worker + " has left")
              ? ok()

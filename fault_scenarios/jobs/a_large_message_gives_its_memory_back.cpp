@@ -6,7 +6,7 @@ namespace lastref::harness {
 namespace {
 
 constexpr std::size_t large_one = std::size_t{4} << 20U;  // bytes
-/// bytes; what a reader may keep for the next message, and some for the heap.
+/// bytes; what a reader may keep for the next message, plus some for the heap.
 constexpr std::uint64_t kept_max = std::uint64_t{3} << 19U;
 
 Status echo(Stage& stage, Jobs& jobs, std::size_t size) {

@@ -5,7 +5,7 @@
 namespace lastref::harness {
 namespace {
 
-/// Lets others do something before a file is counted.
+/// Lets other threads act before a file is counted.
 class SlowReferences final : public References {
  public:
   explicit SlowReferences(Stage& stage) : stage_(stage), references_(references_of(stage)) {}
@@ -43,7 +43,7 @@ Status root(Stage& stage) {
   bool is_sent = false;
   const auto thread = stage.os().start_thread([&] {
     is_sent = backend.apply_async({{"sum", {numbered()}}}, nullptr).has_value();
-    stage.tell("a batch is on its way");  // If it has not come so far.
+    stage.tell("a batch is on its way");  // In case it has not come so far.
   });
   LASTREF_CHECK(status_of(thread));
   stage.await("a batch is on its way");

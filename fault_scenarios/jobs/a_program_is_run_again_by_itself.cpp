@@ -7,7 +7,7 @@
 namespace lastref::harness {
 namespace {
 
-/// A main that asks nobody whether it is a worker, and so makes a pool in what should be one.
+/// A main that does not check whether it is a worker, and so makes a pool in what should be one.
 Status copy(Stage& stage) {
   LASTREF_CHECK(stage.product().join());
   ParallelOptions alone = two_workers();

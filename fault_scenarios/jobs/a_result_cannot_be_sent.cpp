@@ -4,7 +4,7 @@
 namespace lastref::harness {
 namespace {
 
-/// Lists in lists as deep as they can be sent; `echo` puts them into one more.
+/// Lists nested as deeply as can be sent; `echo` puts them into one more.
 Value deepest() {
   constexpr std::size_t depth = 64;
   Value value = 1;

@@ -11,7 +11,7 @@ Status root(Stage& stage) {
   Jobs jobs(stage);
   const Status kept =
       must_be_sums(stage, jobs.run("keep", {{"keep", {arrays[0]}}, {"keep", {arrays[1]}}}), arrays);
-  // A call of its own, whose files are others.
+  // A separate call, with files of its own.
   const Status more = must_be_sums(stage, jobs.run("keep more", {{"keep", {arrays[0]}}}), arrays);
   return first_failure({kept, more, jobs.end()});
 }

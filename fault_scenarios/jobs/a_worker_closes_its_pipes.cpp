@@ -18,7 +18,7 @@ Status root(Stage& stage) {
   return jobs.end();
 }
 
-/// Lives on, and says nothing.
+/// Stays alive, and sends nothing.
 Status silent(Stage& stage) {
   for (const int number : {worker::jobs_fd, worker::results_fd, worker::parent_fd}) {
     may_fail(stage.os().close(os::Fd{number}));

@@ -8,7 +8,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A batch that was sent before, and how many tasks the next one has.
+/// A batch that was sent before, and the number of tasks of the next one.
 struct Sent {
   std::size_t size;
   milliseconds took;
@@ -16,7 +16,7 @@ struct Sent {
 };
 
 constexpr Sent sent[] = {
-    {1, milliseconds(10), 40},    // A fifth of a second would hold 20; twice that is tried.
+    {1, milliseconds(10), 40},    // A fifth of a second has time for 20; twice that is tried.
     {1, milliseconds(5000), 40},  // It was sent before the size changed.
     {40, milliseconds(500), 40},
     {40, milliseconds(30000), 20},

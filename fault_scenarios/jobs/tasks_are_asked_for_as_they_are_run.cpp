@@ -11,7 +11,7 @@ constexpr std::size_t pre_dispatch = 2;
 constexpr std::size_t workers = 2;
 constexpr std::size_t asked_at_first = pre_dispatch * workers;
 
-/// None of them has a result before the root permits it.
+/// None of their tasks has a result before the root permits it.
 std::shared_ptr<Functions> functions_that_wait(Stage& stage) {
   auto functions = functions_of(stage);
   const Status added = functions->add(
@@ -65,7 +65,7 @@ Status root(Stage& stage) {
     });
     return status_of(outcome);
   });
-  stage.tell("all workers have tasks");  // If the call has failed before.
+  stage.tell("all workers have tasks");  // In case the call has failed before.
   (*permits)->join();
   const Status squared = must_be_squares(stage, outcome);
   const Status ended = stage.product().operation("end", [&] {

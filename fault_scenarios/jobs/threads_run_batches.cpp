@@ -4,7 +4,7 @@
 namespace lastref::harness {
 namespace {
 
-/// Configures, and returns who runs the batches then.
+/// Configures, and returns the backend that then runs the batches.
 Result<std::shared_ptr<ParallelBackend>> configured(
     Stage& stage, const std::shared_ptr<ThreadingBackend>& backend, int n_jobs) {
   std::shared_ptr<ParallelBackend> runs;
@@ -20,7 +20,7 @@ Result<std::shared_ptr<ParallelBackend>> configured(
   return runs;
 }
 
-/// That it finds no memory is an error, in whatever thread that is.
+/// A lack of memory is an error, in any thread.
 Status want_memory(Stage& stage, ParallelBackend& backend) {
   return stage.product().operation("want memory", [&]() -> Status {
     const auto sent = backend.apply_async({{"want memory"}}, {});

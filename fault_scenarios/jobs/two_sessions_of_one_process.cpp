@@ -22,7 +22,7 @@ Status root(Stage& stage) {
     });
   };
   const Status asked = first_failure({ask(*first), ask(*second)});
-  // What a tree has lost that its root leaves is for the next start.
+  // The next start removes what a tree has lost after its root has left.
   may_fail(stage.product().operation("leave", [&] {
     second.reset();
     first.reset();

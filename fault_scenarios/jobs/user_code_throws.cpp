@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t tasks = 3;
 
-/// Refutes, where nothing has struck, that the call failed with what was thrown, and there.
+/// Checks, in an undisturbed run, that this call failed with what was thrown.
 void must_be_thrown(Stage& stage, const Outcome<List>& outcome, const std::string& message) {
   const auto* thrown = outcome ? nullptr : std::get_if<TransportableException>(&outcome.error());
   if (stage.is_undisturbed() && (thrown == nullptr || thrown->message != message)) {

@@ -9,9 +9,9 @@
 namespace lastref::harness {
 namespace {
 
-/// Squares that show that both workers are quick.
+/// Squares that show that both workers are fast.
 constexpr std::size_t quick = 4;
-/// Behind a long task, one of which may be given to its worker.
+/// Tasks after a long one; one of them may be given to its worker.
 constexpr int behind = 7;
 
 constexpr const char* served = "E13: while a callback waits, others are served";
@@ -29,7 +29,7 @@ class Late final : public Deferred {
   Stage& stage_;
 };
 
-/// A root, and what it does in turn.
+/// A root, and its steps.
 class Root {
  public:
   explicit Root(Stage& stage)
@@ -71,13 +71,14 @@ class Root {
       other = *second;
     }
     stage_.tell("both are sent");
-    stage_.await("a callback waits");  // Whoever asks for results first calls back himself.
+    stage_.await("a callback waits");  // A thread that asks for results first runs the callback
+                                       // itself.
     return first_failure({result_of(first), result_of(second)});
   }
 
-  /// One who hears results steps aside and waits for the other one, who cannot do so as well.
+  /// A thread that receives results steps aside and waits for the other one, which then cannot.
   Status step_aside() {
-    stage_.wait_for_quiet();  // Both threads that receive results are idle again.
+    stage_.wait_for_quiet();  // Both receiving threads are idle again.
     const auto free = std::make_shared<Late>(stage_);
     const auto first = backend_.apply_brief({{"after", {"both are asked"}}}, [&](BatchOutcome&) {
       must(backend_.step_aside(/*waits=*/true, *free), served, "nobody could step aside");
@@ -98,7 +99,7 @@ class Root {
     return run;
   }
 
-  /// A task waits until those behind it are done, but for one that its worker has got.
+  /// A task waits until those after it are done, except one that its worker has already.
   Status run_behind() {
     std::vector<Outcome<FuturePtr>> sent;
     for (std::size_t at = 0; at < quick; ++at) {

@@ -4,14 +4,14 @@
 namespace lastref::harness {
 namespace {
 
-/// Refutes that an error says where it was.
+/// Checks that an error names its place.
 void must_name_the_place(Stage& stage, const Error& error, const std::string& folder) {
   if (stage.is_undisturbed() && error.subject.find(folder + '/') == std::string::npos) {
     stage.refute("E10: the error of a dump names its file", describe(error));
   }
 }
 
-/// With what the storage is made to lack, and what the kernel says of that.
+/// Sends an array while the storage has space for only `bytes` and `inodes`.
 Status fill_up(Stage& stage, std::uint64_t bytes, std::uint64_t inodes) {
   const Array array = numbered();
   const Array other = numbered(3);

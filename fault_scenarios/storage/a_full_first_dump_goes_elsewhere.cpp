@@ -4,7 +4,7 @@
 namespace lastref::harness {
 namespace {
 
-/// With less space than is left to others, though as much as is needed.
+/// With less space than has to be left to others, but as much as is needed.
 Status choose_elsewhere(Stage& stage, Parent& parent) {
   LASTREF_CHECK(parent.begin("small"));
   LASTREF_TRY(folder, parent.resources().resolve_temp_folder_name());

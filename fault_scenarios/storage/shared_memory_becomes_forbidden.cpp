@@ -6,13 +6,13 @@ namespace {
 
 Status root(Stage& stage) {
   const Array array = numbered();
-  // The tracker may do all, as somebody has to who cleans up.
+  // The tracker keeps all permissions, because it has to clean up.
   LASTREF_CHECK(stage.product().lead());
   if (!stage.limits().obey_modes()) {
     return ok();
   }
   LASTREF_TRY(parent, Parent::make(stage));
-  // Chosen, and forbidden before the folder is made.
+  // The location is chosen, but forbidden before the folder is made.
   LASTREF_CHECK(parent.resources().resolve_temp_folder_name());
   LASTREF_CHECK(stage.start("worker"));
   stage.outside().change_mode(shared_memory_folder, 0555);

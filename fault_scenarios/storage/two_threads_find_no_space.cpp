@@ -8,7 +8,7 @@
 namespace lastref::harness {
 namespace {
 
-/// Writes when the other one is about to write as well. Its path, if it has one.
+/// Writes when the other thread is about to write as well. Returns the path, if there is one.
 Status dump(Stage& stage,
             Parent& parent,
             const std::string& own,
@@ -23,7 +23,7 @@ Status dump(Stage& stage,
     path = file->path();
     return ok();
   });
-  stage.tell(own);  // If it has not come so far.
+  stage.tell(own);  // In case it has not come so far.
   return dumped;
 }
 

@@ -33,8 +33,8 @@ class StageReferences final : public References {
   Stage& stage_;
 };
 
-/// The hash of the bytes that a dump of the array has, for the oracle that looks at its file;
-/// nothing where they are not all that is there, in the order that they have in memory.
+/// The hash of the bytes that a dump of the array has, for the oracle that checks its file; empty
+/// where the array's memory does not hold exactly these bytes in their order.
 std::string data_of(const Array& array) {
   if (!array.is_c_contiguous() && !array.is_f_contiguous()) {
     return {};

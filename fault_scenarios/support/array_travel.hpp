@@ -1,6 +1,6 @@
-// array_travel: what scenarios about arrays on their way have in common: a parent that sends, and
-// workers that receive. All that the product is asked is an operation of the Stage's Product,
-// so the oracles see it.
+// array_travel: shared parts of scenarios that send arrays: a parent that sends, and workers that
+// receive. All requests to the product are operations of the Stage's Product, so the oracles see
+// them.
 #pragma once
 
 #include <cstdint>
@@ -16,42 +16,42 @@
 
 namespace lastref::harness {
 
-/// bytes; what is larger travels through a file in these scenarios.
+/// bytes; larger arrays travel through a file in these scenarios.
 inline constexpr std::uint64_t large = 1000;
 
-/// bytes; what file systems count in.
+/// bytes; the unit of file systems.
 inline constexpr std::uint64_t page_size = 4096;
 
 /// 1,000 elements "<i4": 0, 1, 2, ... times `factor`.
 Array numbered(std::uint32_t factor = 1);
-/// The first 400 of them: `large`, and few enough for a message that has to carry them by value, as
-/// it does when the sender cannot find the file any more that it has mapped.
+/// The first 400 of them: `large`, and few enough for a message that has to carry them by value,
+/// which happens when the sender no longer finds the file that it has mapped.
 Array few_numbered();
 
-/// The file of a user, with this array in it; no temporary.
+/// A user's file with this array in it; not a temporary one.
 ///
-/// Errors          what open, write_npy and close said.
+/// Errors          those of open, write_npy and close.
 [[nodiscard]] Status dump(Stage& stage, const std::string& path, const Array& elements);
 
-/// How many folders of temporary arrays are in the folder of the run.
+/// The number of folders of temporary arrays in the folder of the run.
 std::int64_t folders_of_arrays(Stage& stage);
 
-/// Refutes that an array that has arrived is what was sent.
+/// Checks that an array that has arrived equals the one sent.
 void must_equal(Stage& stage, const Array& arrived, const Array& sent);
 
-/// Refutes that a file lies in the spare folder, for shared memory could not be used.
+/// Checks that the file is in the spare folder, because shared memory could not be used.
 void must_be_spare(Stage& stage, const std::string& path);
 
-/// Refutes that an error helps its reader.
+/// Checks that an error names the variable that its reader can set.
 void must_name_the_variable(Stage& stage, const Error& error);
 
-/// Refutes that the folder has one file and nothing else.
+/// Checks that the folder contains exactly one file.
 void must_hold_one_file(Stage& stage, const std::string& folder);
 
 /// Bytes as a text, for signals that carry them.
 std::string text_of_bytes(os::Bytes bytes);
 
-/// The references of the process of a Stage, noted as its operations.
+/// The references of the process of a Stage, recorded as its operations.
 std::shared_ptr<References> references_of(Stage& stage);
 
 /// A member of a tree that has a manager and a forward reducer. Its context is "call".
@@ -63,9 +63,9 @@ class Parent {
                              std::shared_ptr<const Receiver> receiver = nullptr,
                              const ForwardOptions& arrays = {.max_nbytes = large});
 
-  /// Reduces, keeps the reference of what is on its way, and sends it with the signal.
+  /// Reduces, keeps the reference of the array in transit, and sends it with the signal.
   [[nodiscard]] Status send(const std::string& signal, const Array& array);
-  /// What was sent with the signal has arrived, or its receiver is dead.
+  /// Waits until what was sent with the signal has arrived, or its receiver is dead.
   [[nodiscard]] Status arrived(const std::string& signal);
 
   [[nodiscard]] Status begin(const std::string& context);
@@ -73,7 +73,7 @@ class Parent {
                                 const std::optional<std::string>& context = {});
   TemporaryResources& resources() noexcept { return *resources_; }
   ForwardReducer& reducer() noexcept { return *reducer_; }
-  /// The path of the file that was last sent; empty if it was none.
+  /// The path of the file that was last sent; empty if the last array had none.
   const std::string& last_file() const noexcept { return last_file_; }
 
  private:
@@ -94,8 +94,8 @@ class Worker {
  public:
   explicit Worker(Stage& stage);
 
-  /// Awaits the signal and rebuilds what came with it. Tells "<signal> is here" when it has it, and
-  /// when it cannot.
+  /// Awaits the signal and rebuilds the array that came with it. Gives "<signal> is here" when it
+  /// has it, and when it cannot.
   [[nodiscard]] Result<Array> receive(const std::string& signal);
 
   const std::shared_ptr<Receiver>& receiver() const noexcept { return receiver_; }
@@ -108,11 +108,11 @@ class Worker {
 /// A role: a worker that receives numbered() with the signal "array".
 Status receive_an_array(Stage& stage);
 
-/// A role: a parent that sends numbered() with the signal "array" to a "worker", its path with
-/// the signal "path", and lives on until it is killed.
+/// A role: a parent that sends numbered() with the signal "array" to a "worker", its path with the
+/// signal "path", and stays alive until it is killed.
 Status send_and_live_on(Stage& stage);
 
-/// Awaits that a worker has told so.
+/// Awaits a worker's report of the arrival.
 inline void await_arrival(Stage& stage, const std::string& signal) {
   stage.await(signal + " is here");
 }

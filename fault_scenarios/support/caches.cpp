@@ -34,7 +34,7 @@ Status StageCache::make(std::int64_t length, CacheOptions options) {
     cache_ = std::move(made);
     return std::string();
   };
-  // What synced_first has to know.
+  // Information for synced_first.
   return stage_.product().operation_with_answer(
       "make a cache", options.is_durable ? "durable " + name_ : "", act);
 }

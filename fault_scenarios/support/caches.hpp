@@ -1,5 +1,5 @@
-// caches: what scenarios of caches have in common: a cache whose every put and get is an operation
-// of the Product, so that the oracles see the history.
+// caches: shared parts of scenarios about caches: a cache with every put and get as an operation of
+// the Product, so that the oracles see the history.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace lastref::harness {
 
-/// A Result that may be dropped, for the cache keeps what failed.
+/// A Result that may be dropped, because the cache keeps the first failure.
 template <typename T>
 using Kept = tl::expected<T, Error>;
 
@@ -31,30 +31,30 @@ class StageCache {
   [[nodiscard]] Status make_file_cache(std::int64_t length, CacheOptions options = {});
   /// In memory.
   [[nodiscard]] Status make_naive_cache(std::int64_t length, CacheOptions options = {});
-  /// `is_loaded` says that the other one has loaded what it has.
+  /// `is_loaded` means that the other one has loaded its content.
   [[nodiscard]] Status attach(const std::string& handle, bool is_loaded = false);
   std::string handle() const { return many_ == nullptr ? "" : many_->handle(); }
 
-  // What fails of the following is in first_failed() as well.
+  // Failures of the following are also in first_failed().
 
   Kept<bool> put(std::uint64_t slot, const std::string& value);
-  /// The value; none if there is none.
+  /// The value; empty if there is none.
   Kept<std::optional<std::string>> get(std::uint64_t slot);
   Kept<std::optional<std::string>> get_checked(std::uint64_t slot);
   /// Whether a slot has a value.
   bool has(std::uint64_t slot) { return get(slot).value_or(std::nullopt).has_value(); }
-  /// The same, not noted, with its error.
+  /// The same, not recorded, with its error.
   Result<std::optional<std::vector<std::byte>>> checked(std::uint64_t slot) {
     return cache_->get_checked(slot);
   }
-  /// What a put says in the copy of a forked child, to which the cache may not belong: not noted.
+  /// The result of a put in a forked child, to which the cache may not belong: not recorded.
   Result<bool> put_as_a_copy(std::uint64_t slot, const std::string& value);
   bool is_multithread_safe() const noexcept { return cache_->is_multithread_safe(); }
   Kept<bool> preserve(const std::string& name, bool overwrite);
   Kept<bool> preload(const std::string& name);
   Kept<void> close();
-  /// Of all that was asked since it was made or attached: what a role returns that goes on,
-  /// whatever fails of it.
+  /// The first failure since it was made or attached: the result of a role that continues after
+  /// failures.
   const Status& first_failed() const noexcept { return first_failed_; }
 
  private:
@@ -67,20 +67,21 @@ class StageCache {
                      CacheOptions options);
   Result<std::optional<std::string>> noted_get(std::uint64_t slot,
                                                const std::function<Result<Copied>()>& act);
-  /// The same Result, which is kept if it is the first that failed.
+  /// Returns the same Result, and keeps it if it is the first failure.
   template <typename T>
   Result<T> kept(Result<T> result) {
     first_failed_ = first_failure({first_failed_, status_of(result)});
     return result;
   }
-  /// An operation whose answer is true or false.
+  /// An operation with the answer true or false.
   Result<bool> noted(std::string_view operation,
                      const std::string& asked,
                      const std::function<Result<bool>()>& act);
 
   Stage& stage_;
   std::string name_;
-  bool is_loaded_ = false;  // What it has, another cache was told: that is no history of this one.
+  bool is_loaded_ = false;  // Its content was reported by another cache: that is no history of this
+                            // one.
   Status first_failed_;
   std::unique_ptr<Cache> cache_;
   MultiprocessFileCache* many_ = nullptr;  // the same, if it is one
@@ -89,13 +90,13 @@ class StageCache {
 /// In the folder of the run.
 CacheOptions cache_options(const Stage& stage);
 
-/// The value that `writer` puts into a slot: of any length, and unlike all others.
+/// The value that `writer` puts into a slot: of any length, and different from all others.
 std::string value_of(std::uint64_t slot, const std::string& writer, std::size_t size = 40);
 
-/// Refutes, where nothing has struck, that it is so.
+/// Checks, in an undisturbed run, that `holds` is true.
 void must_be(Stage& stage, const std::string& claim, bool holds, const std::string& seen);
 
-/// The same, that a slot has this value.
+/// The same for the claim that a slot has this value.
 void must_have(Stage& stage,
                StageCache& cache,
                std::uint64_t slot,
@@ -103,11 +104,11 @@ void must_have(Stage& stage,
 
 /// Attaches the handle that comes with the signal.
 ///
-/// Errors          no_message_available: nobody is left who could send it. Those of attach.
+/// Errors          no_message_available: no process is left that could send it. Those of attach.
 [[nodiscard]] Status attach_sent(Stage& stage,
                                  StageCache& cache,
                                  const std::string& signal = "cache");
-/// Joins the tree before that.
+/// Joins the tree first.
 [[nodiscard]] Status join_and_attach(Stage& stage, StageCache& cache);
 [[nodiscard]] Status attach_loaded(Stage& stage, StageCache& cache, const std::string& signal);
 

@@ -24,7 +24,7 @@ Memory memory_of(Stage& stage) {
 void must_not_grow(Stage& stage, const Memory& before, const Memory& now, std::uint64_t slack) {
   const bool is_more = before.heap && now.heap && *now.heap > *before.heap + slack;
   if (is_more && stage.is_undisturbed()) {
-    // By how much is not the same in each run.
+    // The exact amount differs between runs.
     stage.refute(claim, "the heap has grown by more than " + std::to_string(slack) + " bytes");
   }
   must_not_grow(stage, "bytes that are mapped", before.mapped, now.mapped);

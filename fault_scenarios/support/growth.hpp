@@ -1,4 +1,4 @@
-// growth: what scenarios have in common that do the same many times: nothing may be more after it.
+// growth: shared parts of scenarios that do the same many times: nothing may have grown after it.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@
 
 namespace lastref::harness {
 
-/// Refutes, where nothing has struck, that there is no more of it now.
+/// Checks, in an undisturbed run, that there is no more of it now.
 void must_not_grow(Stage& stage, const char* what, std::uint64_t before, std::uint64_t now);
 
-/// What a process has of memory at a moment.
+/// The memory use of a process at a moment.
 struct Memory {
-  std::optional<std::uint64_t> heap;  ///< bytes, where that can be told
+  std::optional<std::uint64_t> heap;  ///< bytes, where that is known
   std::uint64_t mapped = 0;           ///< bytes
 };
 Memory memory_of(Stage& stage);
 
-/// bytes; what malloc and containers may have more of for the same contents. Far below what a
-/// scenario's rounds come to if each leaves a record.
+/// bytes; the increase allowed to malloc and containers for the same contents. Far below the total
+/// if each round of a scenario leaves a record.
 inline constexpr std::uint64_t heap_slack = 4096;
 
-/// Refutes, where nothing has struck, that a process has no more of it now.
+/// Checks, in an undisturbed run, that a process has no more of it now.
 void must_not_grow(Stage& stage,
                    const Memory& before,
                    const Memory& now,

@@ -1,4 +1,4 @@
-// jobs: what scenarios of worker pools have in common: a root whose tasks run in two workers.
+// jobs: shared parts of scenarios about worker pools: a root with tasks that run in two workers.
 #pragma once
 
 #include <cstdint>
@@ -12,29 +12,30 @@
 
 namespace lastref::harness {
 
-/// The place of the process of a Stage, noted as its operations. It leads or has joined a tree.
+/// The session of the process of a Stage, recorded as its operations. The process leads or has
+/// joined a tree.
 Session session_of(Stage& stage);
 
 /// "sum" of an array, "square" of a number, "throw", "interrupt" (throws Interrupt), "keep" of an
-/// array for as long as the process lives, "wait" (tells "a task is waiting", and waits for its
-/// end), "echo" of anything.
+/// array until the process ends, "wait" (gives "a task is waiting", and waits until it is killed),
+/// "echo" of anything.
 std::shared_ptr<Functions> functions_of(Stage& stage);
 
 /// A role: a worker with these functions.
 Status work(Stage& stage);
 
-/// The same with others.
+/// The same with other functions.
 Status serve(Stage& stage, const Functions& functions);
 
-/// Two workers, a task a message, arrays beyond a thousand bytes through files.
+/// Two workers, one task per message, arrays beyond a thousand bytes through files.
 ParallelOptions two_workers();
 
-/// Where tasks are run by a root; each call is an operation.
+/// Runs the tasks of a root; each call is an operation.
 class Jobs {
  public:
   explicit Jobs(Stage& stage, const ParallelOptions& options = two_workers());
 
-  /// Runs, and says what became of it.
+  /// Runs the tasks, and returns their outcome.
   Outcome<List> run(const std::string& operation, std::vector<Task> tasks);
   /// Ends the workers.
   [[nodiscard]] Status end();
@@ -50,19 +51,19 @@ std::vector<Task> sums_of(const std::vector<Array>& arrays, std::size_t count);
 /// Squares of 0, 1, 2, ...
 std::vector<Task> squares(std::size_t count);
 
-/// Sends batches to a backend that is configured, waits for them, and ends it. Refutes that one has
-/// not called back once that was taken, or has called back that was not. Fails as the last batch
-/// that failed, or the end.
+/// Sends batches to a configured backend, waits for them, and ends it. Checks that each accepted
+/// batch called back once, and that no rejected one did. Returns the failure of the last batch that
+/// failed, or of the end.
 Status must_call_back_once(Stage& stage, ParallelBackend& backend);
 
-/// Refutes results that are there and not what they should be. The Status of the call.
+/// Checks the results, if there are any. Returns the Status of the call.
 Status must_be_sums(Stage& stage, const Outcome<List>& outcome, const std::vector<Array>& arrays);
 Status must_be_squares(Stage& stage, const Outcome<List>& outcome);
 
-/// Refutes, where nothing has struck, that a call failed because a worker was killed by SIGKILL.
+/// Checks, in an undisturbed run, that a call failed because a worker was killed by SIGKILL.
 void must_name_the_dead(Stage& stage, const Outcome<List>& outcome);
 
-/// An Outcome as a Status: what is no Error becomes one.
+/// An Outcome as a Status: a failure that is not an Error becomes one.
 Status status_of(const Outcome<List>& outcome);
 
 }  // namespace lastref::harness

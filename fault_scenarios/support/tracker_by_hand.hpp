@@ -1,4 +1,4 @@
-// TrackerByHand: a tracker that a scenario starts itself, as nobody does who has a Client.
+// TrackerByHand: a tracker that a scenario starts itself, instead of through a Client.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct TrackerByHand {
 /// Errors          those of make_pipe and spawn: nothing has been started.
 Result<TrackerByHand> start_tracker(Stage& stage, std::vector<std::string> arguments);
 
-/// It is no child of this process, so nobody has to reap it.
+/// The tracker is not a child of this process, so it need not be reaped.
 [[nodiscard]] Status wait_for_end(Stage& stage, const TrackerByHand& tracker);
 
 }  // namespace lastref::harness

@@ -11,7 +11,7 @@ Resource file_of(Stage& stage) {
   return {.type = ResourceType::file, .name = folder_of(stage).name + "/of_both.bin"};
 }
 
-/// A tree of its own, of which nobody is left.
+/// A tree of its own that has no live process left.
 Status victim(Stage& stage) {
   Product& product = stage.product();
   LASTREF_CHECK(product.lead());
@@ -24,7 +24,7 @@ Status victim(Stage& stage) {
   return ok();
 }
 
-/// A third tree: whoever starts one sweeps first.
+/// A third tree: starting one sweeps first.
 Status next(Stage& stage) {
   Status led = stage.product().lead();
   if (led) {
@@ -40,7 +40,7 @@ Status root(Stage& stage) {
   const bool is_made = stage.await("it is made");
   LASTREF_CHECK(product.lead());
   LASTREF_CHECK(product.register_name(file_of(stage)));
-  stage.stop("victim");  // Else it might start another tracker, which would clean up.
+  stage.stop("victim");  // Otherwise it might start another tracker, which would clean up.
   stage.kill("tracker");
   stage.kill("victim");
   const Status probed = product.client().probe();

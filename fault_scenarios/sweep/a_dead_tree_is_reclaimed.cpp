@@ -4,7 +4,7 @@
 namespace lastref::harness {
 namespace {
 
-/// A tree of its own, of which nobody is left.
+/// A tree of its own that has no live process left.
 Status victim(Stage& stage) {
   const Array array = numbered();
   LASTREF_CHECK(stage.product().lead());

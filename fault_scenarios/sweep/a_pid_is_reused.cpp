@@ -4,7 +4,7 @@
 namespace lastref::harness {
 namespace {
 
-/// A tree of its own, of which nobody is left.
+/// A tree of its own that has no live process left.
 Status victim(Stage& stage) {
   const Array array = numbered();
   LASTREF_CHECK(stage.product().lead());
@@ -17,7 +17,7 @@ Status victim(Stage& stage) {
   return ok();
 }
 
-/// Has the pid of the victim, and nothing else of it.
+/// Has the pid of the victim, and nothing else in common with it.
 Status namesake(Stage& stage) {
   stage.send("namesake", std::to_string(stage.os().process_id()));
   stage.await("go");

@@ -4,7 +4,7 @@
 namespace lastref::harness {
 namespace {
 
-/// A sweep that another program makes: it is no member of the tree.
+/// A sweep by another program, which is no member of the tree.
 Status sweeper(Stage& stage) {
   stage.await("sweep");
   Status swept =
@@ -22,7 +22,7 @@ Status worker(Stage& stage) {
   LASTREF_TRY(array, worker.receive("array"));
   LASTREF_TRY(path, stage.receive("path"));
   const bool was_there = stage.os().status_at(path).has_value();
-  // Dead is whose every process is dead: not a tree that has lost its root.
+  // A tree is dead when its every process is: not when it has lost its root.
   stage.kill("root");
   stage.tell("sweep");
   stage.await("sweeper_a has swept");

@@ -4,7 +4,7 @@
 namespace lastref::harness {
 namespace {
 
-/// What somebody left who was killed between the making of a folder and its removal.
+/// A leftover of a process that was killed between the making of a folder and its removal.
 Status root(Stage& stage) {
   const std::string left = "/dev/shm/lastref_probe_of_the_dead";
   LASTREF_CHECK(stage.product().lead());

@@ -14,8 +14,9 @@ Status root(Stage& stage) {
   LASTREF_CHECK(product.make(parcel));
   LASTREF_CHECK(stage.start("client_a"));
   stage.await("a is there");
-  // What the tracker is woken by. When it reads it, the release below may lie behind it already,
-  // and the hold that came before that one on another connection, which was silent at that moment.
+  // This release wakes the tracker. When the tracker reads it, the release below may already follow
+  // it. The hold that came before that release is on another connection, which was silent at that
+  // moment.
   const Status released = product.release(other);
   stage.tell("hold");
   stage.await("a holds");
@@ -33,7 +34,7 @@ Status client_a(Stage& stage) {
   stage.await("hold");
   const Status held = product.hold(parcel);
   stage.tell("a holds");
-  // If the sender was killed before, the parcel may have gone with it.
+  // If the sender was killed before, the parcel may have been removed with it.
   if (stage.await("let go") && held && product.client().probe()) {
     product.must_exist(parcel);
   }

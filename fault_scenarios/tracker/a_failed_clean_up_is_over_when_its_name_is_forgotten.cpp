@@ -3,15 +3,15 @@
 namespace lastref::harness {
 namespace {
 
-/// Registers a file, and lets go of it while its name is a folder's: that cannot be cleaned up, and
-/// is left.
+/// Registers a file, and releases it while a folder has its name: the clean-up fails, and the
+/// folder remains.
 Status fail_once(Stage& stage, const Resource& file) {
   Product& product = stage.product();
   LASTREF_CHECK(product.register_name(file));
   if (!stage.outside().make_folder(file.name, 0700)) {
     return failure(std::errc::file_exists, file.name);
   }
-  // One round lets go of it, the next one has tried.
+  // One round releases it, and the next one has tried.
   const Status asked =
       first_failure({product.release(file), product.client().probe(), product.client().probe()});
   return stage.outside().rmdir(file.name) ? asked : failure(std::errc::io_error, file.name);
@@ -43,9 +43,9 @@ const RegisteredScenario registered([] {
       .rows = {"E4", "T3"},
       .roles = {{"root", root}},
       .expected_noise = {"could not clean up"},
-      // A slow tracker finds nothing there any more, and has cleaned up.
+      // A slow tracker no longer finds anything there, and has cleaned up.
       .possible_noise = {"forgets an unknown name"},
-      // A tree that dies while something is in the way stays as long as that.
+      // If the tree dies while the folder is in the way, the name remains as well.
       .stays = {"file:again.bin", "file:over.bin", "folder:runtime"},
   };
 });

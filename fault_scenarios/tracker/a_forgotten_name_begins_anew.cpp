@@ -3,8 +3,8 @@
 namespace lastref::harness {
 namespace {
 
-/// Registers, has the other process forget that, and registers again: one reference, not two, also
-/// for the tracker after this one.
+/// Registers, has the other process forget the name, and registers again: one reference, not two,
+/// also for the next tracker.
 Status root(Stage& stage) {
   Product& product = stage.product();
   const Resource file = product.file("anew.bin");
@@ -17,7 +17,7 @@ Status root(Stage& stage) {
   stage.kill("tracker");
   const Status probed = product.client().probe();
   if (probed) {
-    // Whom no tracker lets in has left its tree, and holds nothing.
+    // A process that no tracker accepts has left its tree, and holds nothing.
     product.must_exist(file);
   }
   return first_failure({probed, product.release(file), product.client().probe()});

@@ -18,7 +18,7 @@ Status root(Stage& stage) {
   stage.tell("it is registered again");
   stage.await("a holds again");
   stage.kill("tracker");
-  // The next tracker has to hear from the other one that it holds the second life of the name.
+  // The next tracker has to learn from the other process that it holds the second life of the name.
   const Status released = first_failure({product.client().probe(), product.release(file)});
   const Status probed = product.client().probe();
   stage.tell("the root has let go");

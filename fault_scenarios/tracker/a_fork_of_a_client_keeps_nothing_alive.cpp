@@ -8,7 +8,7 @@ Status root(Stage& stage) {
   LASTREF_CHECK(stage.start("client_a"));
   stage.await("the stranger lives");
   stage.kill("client_a");
-  // Then the tracker's counts are looked at, and the dead must hold nothing.
+  // Then the tracker's counts are checked, and the dead process must hold nothing.
   stage.wait_for_quiet();
   stage.tell("stranger, go");
   return ok();

@@ -11,7 +11,7 @@ Status root(Stage& stage) {
   LASTREF_CHECK(product.make(file));
   LASTREF_CHECK(stage.start("client_a"));
   stage.await("a holds");
-  // The copy has the socket in which the tree's tracker would listen.
+  // The copy has the socket on which the tree's tracker would listen.
   stage.fork_stranger([&stage] {
     stage.tell("the stranger lives");
     stage.await("stranger, go");

@@ -11,7 +11,7 @@ Status root(Stage& stage) {
   LASTREF_CHECK(product.register_name(file));
   LASTREF_CHECK(product.make(file));
   stage.fork_stranger([&] {
-    // The second one is not the child's: reported, and harmless.
+    // The child does not hold the second name: that is reported, and harmless.
     Status spoken = first_failure({product.register_name(other),
                                    product.release(file),
                                    product.release(other),

@@ -40,7 +40,7 @@ Status client_b(Stage& stage) {
   const Resource alone = product.file("alone.bin");
   LASTREF_CHECK(product.join());
   LASTREF_CHECK(product.register_name(alone));
-  // Registered means that the dead process's file of this name is dealt with.
+  // A successful register means that the dead process's file of this name was cleaned up.
   const Status made = product.make(alone);
   if (made) {
     product.must_exist(alone);

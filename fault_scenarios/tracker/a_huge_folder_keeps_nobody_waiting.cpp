@@ -19,14 +19,14 @@ Status root(Stage& stage) {
     LASTREF_CHECK(stage.os().close(made));
   }
   Status released = product.release(folder);
-  // Two questions, so that the second is asked after the round that began the deletion.
+  // Two requests, so that the second one is sent after the round that began the deletion.
   LASTREF_CHECK(product.client().probe());
   LASTREF_CHECK(product.register_name(other));
   if (!stage.os().status_at(folder.name)) {
     stage.refute("T10: slow clean-up never blocks a client",
                  "the folder was gone before the answer");
   }
-  // The very name that is being deleted has to wait for the end of that.
+  // The same name has to wait for the end of its deletion.
   LASTREF_CHECK(product.register_name(folder));
   if (!product.make(folder)) {
     stage.refute("T10: a name that is being deleted is given to nobody before the end of that",

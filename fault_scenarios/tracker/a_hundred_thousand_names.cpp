@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t names = 100000;
 
-/// The one process besides the root holds each name once.
+/// One process other than the root holds each name once.
 void must_be_of_another(Stage& stage, std::span<const tracker::Count> counts) {
   const os::Pid holder = counts.empty() ? 0 : counts.front().holder;
   const bool is_right = std::ranges::all_of(counts, [&](const tracker::Count& each) {

@@ -5,7 +5,7 @@
 namespace lastref::harness {
 namespace {
 
-/// Where the locks of members begin in the lock file of a tree.
+/// The offset of the members' locks in the lock file of a tree.
 constexpr std::uint64_t members_from = std::uint64_t{1} << 33U;
 
 Status root(Stage& stage) {
@@ -20,7 +20,7 @@ Status root(Stage& stage) {
   return ok();
 }
 
-/// Joins as far as its lock, and is never heard of: as a process that is held still there.
+/// Joins up to its lock and never connects, like a process that is stopped there.
 Status late(Stage& stage) {
   if (!stage.await("the root leaves") || stage.arguments().empty()) {
     return ok();

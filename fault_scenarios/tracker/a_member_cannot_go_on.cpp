@@ -5,7 +5,7 @@
 namespace lastref::harness {
 namespace {
 
-/// Of the clock of the run. A member goes on trying for five seconds.
+/// By the clock of the run. A member keeps trying for five seconds.
 constexpr std::chrono::seconds patience{60};
 
 Status root(Stage& stage) {
@@ -21,11 +21,11 @@ Status root(Stage& stage) {
   stage.kill("tracker");
   const os::Instant lost = stage.os().now();
   const Status released = product.release(file);
-  // Told when each member has announced what it holds, or has left.
+  // Returns when each member has announced its references, or has left.
   const auto counts = product.client().counts();
   const bool is_late = stage.os().now() - lost > patience;
   stage.tell("the tree goes on");
-  // No refutation: in another order the tracker may look for the last time before that member does.
+  // No refutation: in another order the tracker may make its last check before that member leaves.
   return first_failure(
       {released,
        status_of(counts),

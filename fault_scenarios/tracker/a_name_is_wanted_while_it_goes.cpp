@@ -5,10 +5,10 @@
 namespace lastref::harness {
 namespace {
 
-/// What is cleaned up beside the tracker's loop: one is under way, and the other waits for that.
+/// Clean-ups in the tracker's background thread: one is in progress, and the other waits for it.
 Status root(Stage& stage) {
   Product& product = stage.product();
-  // To delete it takes more than one call: somebody may be slow between them.
+  // Its deletion takes more than one call: another process may act between them.
   const Resource first = product.folder("first");
   const Resource second = product.shm("second");
   LASTREF_CHECK(product.lead());
@@ -17,12 +17,12 @@ Status root(Stage& stage) {
     LASTREF_CHECK(product.make(name));
   }
   const Status released = first_failure({product.release(first), product.release(second)});
-  // Two questions, so that the second is asked after the round that read the releases.
+  // Two requests, so that the second one is sent after the round that read the releases.
   LASTREF_CHECK(product.client().probe());
   LASTREF_CHECK(product.client().probe());
   Status again;
   const auto thread = stage.os().start_thread([&] { again = product.register_name(second); });
-  // It is there still, or gone, and nothing will remove it from here on.
+  // It still exists, or is removed, and nothing will remove it from here on.
   const Status forgotten = product.forget(first);
   Status made_again = forgotten ? product.make(first) : ok();
   if (!made_again && made_again.error().code == std::errc::file_exists) {

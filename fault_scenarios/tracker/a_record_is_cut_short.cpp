@@ -3,7 +3,7 @@
 namespace lastref::harness {
 namespace {
 
-/// The head of a record of twenty bytes that were never written: what is there is something else.
+/// The head of a record of twenty bytes that were never written: other bytes follow.
 std::string torn_record() {
   constexpr char alive = '+';
   constexpr char file = 0;
@@ -22,7 +22,7 @@ Status root(Stage& stage) {
   stage.kill("tracker");
   LASTREF_CHECK(product.register_name(file));
   LASTREF_CHECK(product.make(file));
-  // What was written over the rest has to be found by the next one.
+  // The next tracker has to find what was written over the rest.
   stage.kill("tracker");
   const auto counts = product.client().counts();
   if (counts && (counts->size() != 1 || counts->front().count != 1)) {

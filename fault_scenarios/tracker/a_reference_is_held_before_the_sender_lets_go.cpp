@@ -29,7 +29,7 @@ Status client_a(Stage& stage) {
   return product.release(file);
 }
 
-/// Not so if the sender was killed before we could say that we hold.
+/// False if the sender was killed before we could announce our hold.
 bool is_counted(Stage& stage, const Resource& file) {
   const auto counts = stage.product().client().counts();
   return counts && std::ranges::any_of(*counts, [&](const tracker::Count& each) {

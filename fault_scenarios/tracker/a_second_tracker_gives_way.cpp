@@ -4,8 +4,8 @@
 namespace lastref::harness {
 namespace {
 
-/// Somebody who starts a tracker for a tree that has one: by hand, or because they think that it
-/// has died.
+/// Starts a tracker for a tree that has one, like a user by hand, or a process that takes the other
+/// tracker for dead.
 Status start_another(Stage& stage, const std::string& tree) {
   LASTREF_TRY(tracker, start_tracker(stage, {tree}));
   return wait_for_end(stage, tracker);

@@ -8,10 +8,11 @@ namespace lastref::harness {
 namespace {
 
 constexpr const char* claim = "E10: whom the tracker has no space for is told so";
-/// Longer than a tracker bears that serves nobody, and much shorter than one that does.
+/// Longer than a tracker without members retries a failed accept, and much shorter than one with
+/// members.
 constexpr std::chrono::milliseconds long_enough{600};
 
-/// As one does who is not let in for long, and has nothing to say.
+/// Like a process that is not accepted for long, and has nothing to send.
 Status knock(Stage& stage) {
   os::Os& os = stage.os();
   LASTREF_TRY(tree, stage.product().client().tree());
@@ -36,13 +37,13 @@ Status root(Stage& stage) {
   LASTREF_CHECK(product.lead());
   LASTREF_CHECK(product.register_name(file));
   LASTREF_CHECK(product.make(file));
-  // Whose connection takes a number that is free between others: behind it there is no gap.
+  // Its connection takes a free number between others: there is no gap after it.
   LASTREF_CHECK(stage.start("member"));
   stage.await("it is a member");
   stage.limits().descriptors("tracker", 0);
   LASTREF_CHECK(stage.start("refused"));
   stage.await("it was told");
-  // Nor is there one to refuse anybody with.
+  // Now no descriptor is left even to refuse a connection with.
   stage.limits().descriptors("tracker", -4);
   const Status knocked = knock(stage);
   const Status released = product.release(file);
@@ -81,8 +82,8 @@ const RegisteredScenario registered([] {
       .rows = {"E10"},
       .roles = {{"root", root}, {"member", member}, {"refused", refused}},
       .expected_noise = {"nobody can be let in for now"},
-      // An announcement that is sent late may leave a gap, in which there is space for a
-      // connection, and none for the process that it is of: it is told so in other words.
+      // A late announcement may leave a gap with space for a connection, but not for its process:
+      // that process gets another message.
       .possible_noise = {"refused a connection: no descriptor is free for it",
                          "with descriptors for which this process has no space",
                          "no descriptor is left to spare",

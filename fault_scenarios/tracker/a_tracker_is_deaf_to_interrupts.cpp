@@ -5,7 +5,7 @@
 namespace lastref::harness {
 namespace {
 
-/// Where the trees are: beside the folder of the run's files.
+/// The folder of the trees: next to the folder of the run's files.
 std::string trees_of(const Stage& stage) {
   return stage.folder().substr(0, stage.folder().rfind('/')) + "/runtime";
 }
@@ -34,8 +34,8 @@ Status root(Stage& stage) {
   return first_failure({product.release(file), product.client().probe()});
 }
 
-// Who interrupts is the matrix: at each call of the tracker, from its first one on, SIGINT and
-// SIGTERM come, and the run has to look as if they had not.
+// The matrix interrupts: at each call of the tracker, from its first one on, SIGINT and SIGTERM
+// arrive, and the run must be the same as without them.
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =

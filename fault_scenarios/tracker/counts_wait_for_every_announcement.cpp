@@ -8,7 +8,7 @@ namespace {
 
 using Counts = std::vector<tracker::Count>;
 
-/// What is counted in `after`, and was not, or less, in `before`.
+/// An entry of `after` that is missing, or smaller, in `before`.
 const tracker::Count* grown(const Counts& before, const Counts& after) {
   const auto has_grown = [&](const tracker::Count& now) {
     return std::ranges::none_of(before, [&](const tracker::Count& then) {
@@ -29,7 +29,7 @@ Status root(Stage& stage) {
   stage.await("a holds");
   stage.kill("tracker");
   const auto before = product.client().counts();
-  stage.wait_for_quiet();  // Nobody takes a reference meanwhile.
+  stage.wait_for_quiet();  // No reference is taken meanwhile.
   const auto after = product.client().counts();
   if (before && after) {
     if (const tracker::Count* more = grown(*before, *after)) {

@@ -16,7 +16,7 @@ Status root(Stage& stage) {
   LASTREF_CHECK(stage.start("client_b"));
   stage.await("a holds");
   stage.await("b holds");
-  stage.await("never said");  // Nothing moves until the tracker was asked. So for the next ones.
+  stage.await("never said");  // Waits until the tracker was asked. So do the next ones.
   stage.kill("client_a");
   stage.await("nor is this");
   stage.tell("b may go");
@@ -27,7 +27,7 @@ Status root(Stage& stage) {
   return product.client().probe();
 }
 
-/// Of every third name there are two references.
+/// Every third name has two references.
 bool is_held_twice(int number) {
   return number % 3 == 0;
 }

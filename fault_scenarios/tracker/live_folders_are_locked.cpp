@@ -1,4 +1,4 @@
-// What removes files by age comes to the folders of a live tree in each phase of the tree's life.
+// A program that removes files by age meets the folders of a live tree in each phase of its life.
 #include <string>
 
 #include "fault_scenarios/support/array_travel.hpp"
@@ -34,8 +34,8 @@ Status root(Stage& stage) {
   LASTREF_CHECK(stage.start("client_a"));
   stage.await("a holds");
   stage.kill("tracker");
-  must_be_locked(stage, tree);  // By the root alone.
-  // The next one serves before the root leaves.
+  must_be_locked(stage, tree);  // Only by the root.
+  // The next tracker serves before the root leaves.
   const Status probed = product.client().probe();
   const Status released = product.release(file);
   product.leave();
@@ -52,7 +52,7 @@ Status client_a(Stage& stage) {
   const Result<std::string> tree = stage.receive("the root has left");
   const Status probed = product.client().probe();
   if (probed && tree) {
-    must_be_locked(stage, *tree);  // By the tracker alone.
+    must_be_locked(stage, *tree);  // Only by the tracker.
   }
   return first_failure({probed, product.release(file)});
 }

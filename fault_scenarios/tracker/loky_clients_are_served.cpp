@@ -10,7 +10,7 @@ namespace {
 Status root(Stage& stage) {
   Product& product = stage.product();
   LASTREF_TRY(by_hand, start_tracker(stage, {"--loky-fd", "3"}));
-  // From its first instant on, it is deaf to these (T1).
+  // The tracker ignores these from the start (T1).
   const os::Fd tracker = by_hand.process.get();
   const Status interrupted =
       first_failure({stage.os().signal_process(tracker, os::Signal::interrupt),
@@ -27,7 +27,7 @@ Status root(Stage& stage) {
   for (const Resource& resource : {with_colon, with_colon, folder, left}) {
     LASTREF_CHECK(client.register_name(resource));
   }
-  // A name that ends its line would have the rest read as a line of its own.
+  // A name that contains a line break would have the rest read as a separate line.
   const Resource broken{.type = ResourceType::file,
                         .name = product.file("x").name + ":file\nMAYBE_UNLINK:" + left.name};
   if (client.register_name(broken)) {

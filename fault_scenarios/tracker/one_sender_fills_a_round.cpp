@@ -3,8 +3,8 @@
 namespace lastref::harness {
 namespace {
 
-/// More than the tracker reads of one connection before the others get their turn, and far more
-/// than a socket holds.
+/// More than the tracker reads from one connection before it serves the others, and far more than a
+/// socket holds.
 constexpr int holds = 5000;
 
 Status root(Stage& stage) {
@@ -15,7 +15,7 @@ Status root(Stage& stage) {
   for (int held = 0; held < holds; ++held) {
     LASTREF_CHECK(product.client().hold(name));
   }
-  // What the socket has no space for waits here, and is sent as the tracker reads.
+  // Messages without space in the socket wait here, and are sent as the tracker reads.
   stage.stop("tracker");
   Status released;
   for (int held = 0; held < holds; ++held) {

@@ -29,7 +29,7 @@ constexpr std::string_view name_of(Part part) {
   return {};
 }
 
-/// Of a folder, with what is in it.
+/// A folder is removed with its content.
 void remove(Stage& stage, const std::string& tree, Part part) {
   Outside& outside = stage.outside();
   if (part < Part::tree_folder) {
@@ -45,7 +45,7 @@ void remove(Stage& stage, const std::string& tree, Part part) {
   }
 }
 
-/// Everything else may wait for a while where a tracker is replaced, and that is no end.
+/// While a tracker is replaced, all other processes may wait for a while, and that is no end.
 void await(Stage& stage, const std::string& signal) {
   constexpr int tries_max = 100;
   for (int tries = 0; tries < tries_max && !stage.await(signal); ++tries) {
@@ -146,7 +146,7 @@ Status while_held(Stage& stage) {
   Status found = ok();
   for (const Part part : parts) {
     remove(stage, tree, part);
-    // What starts a worker asks for the tree.
+    // Starting a worker requests the tree.
     found = first_failure({found, status_of(product.client().tree())});
     check(stage, tree, file, 2);
   }
@@ -201,7 +201,7 @@ Status before_each_restart(Stage& stage) {
   return release_what_exists(stage, file);
 }
 
-/// The root leaves without a tracker that could clean up what is left.
+/// The root leaves without a tracker that could clean up the leftovers.
 Body at_the_end(Part part) {
   return [part](Stage& stage) -> Status {
     Product& product = stage.product();

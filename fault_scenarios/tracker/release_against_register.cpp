@@ -26,7 +26,7 @@ Status client_a(Stage& stage) {
     return ok();
   }
   LASTREF_CHECK(product.register_name(file));
-  // Either the first life of the name still goes on, or it has ended and is cleaned up: never
+  // Either the first life of the name continues, or it has ended and is cleaned up: nothing in
   // between.
   const Status made = product.make(file);
   Status probed;

@@ -5,7 +5,7 @@ namespace {
 
 Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
-  // What it does when, nobody says.
+  // The moments of its actions are not fixed.
   return stage.start("late");
 }
 
@@ -13,7 +13,7 @@ Status late(Stage& stage) {
   Product& product = stage.product();
   const Resource file = product.file("of_who_came_late.bin");
   if (!product.join() || !product.register_name(file)) {
-    return ok();  // Refused, as it may be.
+    return ok();  // Refused, which is allowed.
   }
   LASTREF_CHECK(product.make(file));
   product.must_exist(file);

@@ -3,7 +3,7 @@
 namespace lastref::harness {
 namespace {
 
-/// Of a file that nobody has made, and for which there is no space beside another in one line.
+/// The name of a file that was never made; one line has no space for it and another.
 std::string long_name(char first) {
   std::string name(1, first);
   for (int part = 0; part < 4; ++part) {

@@ -53,7 +53,7 @@ const RegisteredScenario registered([] {
           "last of them takes everything along.",
       .rows = {"T5", "T9"},
       .roles = {{"root", root}, {"client_a", client_a}, {"client_b", client_b}},
-      // If all others have left before the tracker hears of the root's death.
+      // If all others have left before the tracker learns of the root's death.
       .possible_noise = {"the last process of the tree left 1 file: file:"},
   };
 });

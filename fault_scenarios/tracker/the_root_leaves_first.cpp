@@ -23,7 +23,7 @@ Status client_a(Stage& stage) {
   LASTREF_CHECK(product.join());
   LASTREF_CHECK(product.hold(file));
   stage.tell("a holds");
-  // A root that was killed may have been gone before our hold was read.
+  // A killed root may have died before the tracker read our hold.
   Status probed;
   if (stage.await("the root has left")) {
     probed = product.client().probe();

@@ -16,7 +16,7 @@ Status root(Stage& stage) {
   stage.await("b holds");
   stage.kill("tracker");
   stage.tell("go");
-  // Released by the one tracker or by the next: it must not matter.
+  // Released by this tracker or by the next: it must not matter.
   const Status released = product.release(first);
   const auto make_second = [&]() -> Status {
     LASTREF_CHECK(product.register_name(second));
@@ -40,7 +40,7 @@ Status client(Stage& stage, const std::string& self) {
     return ok();
   }
   const Status probed = product.client().probe();
-  if (probed) {  // Else its tracker may have told it that there is no space for it any more.
+  if (probed) {  // Otherwise its tracker may have reported that it has no more space for it.
     product.must_exist(first);
   }
   const Status released = product.release(first);

@@ -14,7 +14,7 @@ Status root(Stage& stage) {
   stage.await("a is gone");
   stage.kill("tracker");
   Status probed = product.client().probe();
-  // What comes of it is seen at the end of the run.
+  // The end of the run shows the result.
   may_fail(stage.os().status_at(file.name));
   return probed;
 }

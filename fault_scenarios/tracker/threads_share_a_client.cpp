@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t threads = 3;
 
-/// Lets go of what it holds, and of nothing that the root holds.
+/// Releases what it holds, and nothing that the root holds.
 Status hold_both(Product& product, const Resource& shared, const Resource& own) {
   LASTREF_CHECK(product.hold(shared));
   Status registered = product.register_name(own);

@@ -4,7 +4,7 @@
 namespace lastref::harness {
 namespace {
 
-/// A second client of the same process and tree: joins, is heard, and leaves.
+/// A second client of the same process and tree: joins, is served, and leaves.
 Status come_and_go(Stage& stage) {
   return stage.product().operation("come and go", [&]() -> Status {
     LASTREF_TRY(tree, stage.product().client().tree());
@@ -25,7 +25,7 @@ Status root(Stage& stage) {
   LASTREF_CHECK(product.make(file));
   const Status gone = come_and_go(stage);
   const Status swept = sweep_here(stage);
-  // Whoever looks now finds the lock of a process that lives.
+  // A sweep that checks now finds the lock of a live process.
   LASTREF_CHECK(stage.start("sweeper"));
   stage.await("it is swept");
   const Status probed = product.client().probe();

@@ -8,15 +8,15 @@ namespace lastref::harness {
 namespace {
 
 constexpr int rounds = 200;
-/// bytes; less than what two hundred rounds write if no place of the ledger is used again, and more
-/// than what clean-up may lag behind.
+/// bytes; less than two hundred rounds write if no space of the ledger is reused, and more than the
+/// lag of the clean-up.
 constexpr std::uint64_t ledger_slack = 4096;
-/// Names that come to 160,000 bytes: the ledger of so many is cut when they have gone.
+/// Names of 160,000 bytes in total: the ledger of so many is cut when they are removed.
 constexpr std::size_t long_names = 40;
 constexpr std::size_t long_name_size_max = 4000;
 constexpr std::size_t times = 4;
 
-/// What a tree and a process have at a quiet moment.
+/// The resources of a tree and a process at a quiet moment.
 struct Belongings {
   std::uint64_t ledger = 0;  ///< bytes
   os::Fd next = os::Fd::none;
@@ -30,7 +30,7 @@ Result<Belongings> belongings(Stage& stage) {
   LASTREF_TRY(tree, product.client().tree());
   LASTREF_TRY(ledger, stage.os().status_at(tree + "/ledger"));
   all.ledger = ledger.size;
-  // The kernel gives the lowest number that is free: one that has leaked is missing here.
+  // The kernel gives the lowest free number: a leaked descriptor is missing here.
   LASTREF_TRY(next, stage.os().open(stage.folder(), {.folder = true}));
   all.next = next;
   LASTREF_CHECK(stage.os().close(next));
@@ -40,7 +40,7 @@ Result<Belongings> belongings(Stage& stage) {
   return all;
 }
 
-/// A name, a reference more to it, and a context with an array, all of which end.
+/// A name, one more reference to it, and a context with an array, all of which end.
 Status go_round(Stage& stage, Parent& parent) {
   Product& product = stage.product();
   const Resource file = product.file("round.bin");
@@ -55,8 +55,8 @@ Status go_round(Stage& stage, Parent& parent) {
   return parent.clean_up();
 }
 
-/// Long names come and go. No two of all times are equally long, so none lies where another has;
-/// each time they are shorter, and need less.
+/// Long names come and go. No two of all times have the same length, so none takes the place of
+/// another; each time they are shorter, and need less space.
 Result<std::uint64_t> ledger_after(Stage& stage, std::size_t time) {
   Product& product = stage.product();
   for (std::size_t number = 0; number < long_names; ++number) {
@@ -65,7 +65,7 @@ Result<std::uint64_t> ledger_after(Stage& stage, std::size_t time) {
     LASTREF_CHECK(product.register_name(name));
     LASTREF_CHECK(product.release(name));
   }
-  stage.wait_for_quiet();  // It is the tracker that strikes them out.
+  stage.wait_for_quiet();  // The tracker deletes their records.
   LASTREF_TRY(all, belongings(stage));
   return all.ledger;
 }
@@ -80,7 +80,7 @@ Status root(Stage& stage) {
   for (int round = 0; round < rounds; ++round) {
     LASTREF_CHECK(go_round(stage, parent));
   }
-  // What was let go of is gone when the name can be had again.
+  // Released names are removed when they can be registered again.
   const Resource file = product.file("round.bin");
   LASTREF_CHECK(product.register_name(file));
   LASTREF_CHECK(product.release(file));

@@ -15,7 +15,7 @@ std::string packet(std::initializer_list<unsigned char> bytes) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// Waits for nobody: there is space for all that is said.
+/// Waits for no other process: there is space for all messages.
 template <typename Act>
 auto again_if_in_vain(const Act& act) {
   auto done = os::retry_interrupted(act);
@@ -23,7 +23,7 @@ auto again_if_in_vain(const Act& act) {
                                                                       : done;
 }
 
-/// That the tracker cannot read it, to whom waits for an answer.
+/// Checks the reply to a request that the tracker cannot read.
 Status must_be_answered(Stage& stage, os::Fd socket) {
   std::array items{os::PollItem{.fd = socket, .want_read = true}};
   LASTREF_CHECK(os::retry_interrupted([&] { return stage.os().poll(items, std::nullopt); }));
@@ -52,10 +52,10 @@ Status root(Stage& stage) {
       packet({2}),
       packet({2, 99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}),
       packet({2, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0}),
-      // A release of what is of no type, a byte long.
+      // A release of a name without a valid type, one byte long.
       packet({2, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0,  1,
               0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 'x'}),
-      // A probe in the words of another version, which has the number 5.
+      // A probe in the format of another version, with the request id 5.
       packet({1, 7, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0}),
   };
   LASTREF_TRY(socket, stage.os().make_socket());

@@ -8,7 +8,7 @@
 namespace lastref::harness {
 namespace {
 
-/// One in so many answers may be a change.
+/// The probability of a change is one in this many answers.
 constexpr std::uint64_t change_one_in = 8;
 
 /// The first worthwhile answer from `from` on; `options` if there is none.
@@ -81,14 +81,14 @@ void ExhaustiveChoices::begun() noexcept {
 }
 
 bool ExhaustiveChoices::advance() noexcept {
-  // A run that asked less than the one before it has left frames behind that nobody reached.
+  // A run with fewer questions than the one before it has left frames that were not reached.
   if (depth_ < frames_.size()) {
     deterministic_ = false;
     frames_.resize(depth_);
   }
   for (; !frames_.empty(); frames_.pop_back()) {
     Frame& last = frames_.back();
-    // Past the 64th, bits say nothing: all are tried, unless none was to be.
+    // Beyond the 64th the bits have no meaning: all are tried, unless none was to be.
     last.answer = last.worthwhile == 0
                       ? last.options
                       : next_worthwhile(last.answer + 1, last.options, last.worthwhile);

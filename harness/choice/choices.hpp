@@ -1,7 +1,9 @@
-// Choices: whatever could go either way asks here, so a run is a list of answers.
+// Choices: every nondeterministic decision is a question to this class, so a run is a list of
+// answers.
 //
-// The list can be printed, replayed and shrunk. Answer 0 always means "the usual": the same run
-// goes on, the whole buffer is taken. So the empty list, and every list cut short, is a run too.
+// The list can be printed, replayed and shrunk. Answer 0 always means "the usual": the same thread
+// continues, the whole buffer is transferred. So the empty list, and every prefix of a list, is a
+// run too.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +16,15 @@
 
 namespace lastref::harness {
 
-/// What an answer other than 0 costs; exhaustive enumeration has a budget for it.
+/// The cost of an answer other than 0; exhaustive enumeration has a budget for it.
 enum class Cost : std::uint8_t { free, preemption };
 
-/// A question: an answer below `options`, which is at least 1.
+/// A question: its answer is below `options`, which is at least 1.
 struct Question {
   std::uint32_t options = 1;
   Cost cost = Cost::free;
-  /// Bit n: answer n may lead somewhere that no other does. For exhaustive enumeration only, and
-  /// only for the first 64; 0 is always tried.
+  /// Bit n: answer n may have results that no other has. For exhaustive enumeration only, and only
+  /// for the first 64; 0 is always tried.
   std::uint64_t worthwhile = ~std::uint64_t{0};
 };
 
@@ -33,17 +35,17 @@ class Choices {
   Choices& operator=(const Choices&) = delete;
   virtual ~Choices() = default;
 
-  /// The answer. With one option nothing is asked or recorded.
+  /// The answer. A question with one option is not recorded.
   std::uint32_t pick(const Question& question) noexcept;
   std::uint32_t pick(std::uint32_t options) noexcept { return pick(Question{.options = options}); }
 
-  /// All that was answered since the last `begin`, and out of how many.
+  /// All answers since the last `begin`, and the number of options of each.
   const std::vector<std::uint32_t>& answers() const noexcept { return answers_; }
   const std::vector<std::uint32_t>& options() const noexcept { return options_; }
 
-  /// Forgets the record: a new run begins. Nothing is held.
+  /// Clears the record: a new run begins. Releases `hold`.
   void begin() noexcept;
-  /// While held, every question is answered 0, and recorded as if it had been asked.
+  /// While held, every question is answered 0, and recorded like others.
   void hold(bool held) noexcept { held_ = held; }
 
  protected:
@@ -56,8 +58,8 @@ class Choices {
   bool held_ = false;
 };
 
-/// Answers from a list; after its end by chance if there is a seed, else 0. An answer that is out
-/// of range counts as the highest, so a list stays a run when the code changes.
+/// Answers from a list; after its end at random if there is a seed, else 0. An answer that is out
+/// of range counts as the highest, so a list remains a run when the code changes.
 class ListedChoices final : public Choices {
  public:
   explicit ListedChoices(std::vector<std::uint32_t> list,
@@ -75,12 +77,13 @@ class ListedChoices final : public Choices {
 };
 
 struct ExhaustiveBounds {
-  std::uint32_t preemptions = ~0U;         ///< Most answers other than 0 with Cost::preemption,
-  std::uint32_t deviations = ~0U;          ///< and most answers other than 0 at all.
+  std::uint32_t preemptions = ~0U;         ///< Maximum number of answers other than 0 with
+                                           ///< Cost::preemption,
+  std::uint32_t deviations = ~0U;          ///< and of answers other than 0 at all.
   std::vector<std::uint32_t> prefix = {};  ///< Fixed first answers: one shard of the whole.
 };
 
-/// Depth-first over all answers within bounds. After each run `advance` says whether another is
+/// Depth-first over all answers within bounds. After each run `advance` returns whether another is
 /// left.
 ///
 /// For example, two questions with two options each give 00, 01, 10, 11.
@@ -88,16 +91,16 @@ class ExhaustiveChoices final : public Choices {
  public:
   explicit ExhaustiveChoices(ExhaustiveBounds bounds = {}) : bounds_(std::move(bounds)) {}
 
-  /// Moves on to the next run. False when all are done.
+  /// Proceeds to the next run. False when all are done.
   bool advance() noexcept;
-  /// False once a run asked other questions than the same answers had led to before.
+  /// False once a run asked other questions than an earlier run with the same answers.
   bool deterministic() const noexcept { return deterministic_; }
 
  private:
   struct Frame {
     std::uint32_t answer = 0;
-    std::uint32_t options = 1;     ///< Those that there were
-    std::uint64_t worthwhile = 0;  ///< Those that are to be tried
+    std::uint32_t options = 1;     ///< The number of options
+    std::uint64_t worthwhile = 0;  ///< Answers to try
   };
 
   std::uint32_t answer(const Question& question) noexcept override;
@@ -114,20 +117,20 @@ class ExhaustiveChoices final : public Choices {
 /// The next of a fixed sequence of well-mixed numbers (splitmix64, Steele et al. 2014).
 std::uint64_t next_random(std::uint64_t& state) noexcept;
 
-/// An answer by chance, below `options`. With `mostly_stays` it is mostly 0: a chance that mostly
-/// lets things be finds more than one that always changes.
+/// A random answer, below `options`. With `mostly_stays` it is mostly 0: rare changes find more
+/// than constant ones.
 std::uint32_t random_answer(std::uint64_t& state,
                             std::uint32_t options,
                             bool mostly_stays) noexcept;
 
-/// The answer to a question: the given one, or the highest if that is out of range; else by chance
-/// if there is one; else 0.
+/// The answer to a question: the given one, or the highest if that is out of range; else a random
+/// one if `chance` is given; else 0.
 std::uint32_t answer_of(std::optional<std::uint32_t> given,
                         std::uint64_t* chance,
                         std::uint32_t options,
                         bool mostly_stays) noexcept;
 
-/// "0.2.1.1.0", and back. Zeros at the end are left out, for they are the usual.
+/// "0.2.1.1.0", and back. Zeros at the end are omitted, because they are the usual answers.
 std::string to_text(std::span<const std::uint32_t> answers);
 std::optional<std::vector<std::uint32_t>> parse_choices(std::string_view text);
 

@@ -1,4 +1,4 @@
-// bench: runs the benchmarks, a program of their own beside this one.
+// bench: runs the benchmarks, a separate program in the same folder.
 #include <string>
 #include <vector>
 
@@ -11,7 +11,7 @@ namespace {
 std::vector<std::string> arguments_of(const BenchOptions& options) {
   std::vector<std::string> arguments = {"--benchmark_counters_tabular=true"};
   if (options.quick) {
-    // The smaller sizes go the same way.
+    // The smaller sizes use the same code.
     arguments.emplace_back(
         "--benchmark_filter=-/1000000000/|/100000000/|bytes:(4096|1048576)/|dead_process/200000|"
         "scaling/|on_one_processor/(one|a_|start)");

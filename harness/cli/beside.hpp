@@ -1,4 +1,4 @@
-// Verbs that are programs of their own beside this one.
+// Verbs that are separate programs in the same folder.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace lastref::harness {
 
-/// Runs the program beside this one, with its exit code as ours; refuses in the verb's name if it
-/// is not there, or does not come to an end by itself.
+/// Runs the program in our folder, with its exit code as ours. Refuses in the name of the verb if
+/// it is not there, or does not end by itself.
 void run_beside(const std::string& verb,
                 const std::string& program,
                 std::vector<std::string> arguments,

@@ -1,4 +1,4 @@
-// Checkout: the sources that this program was built of, where a verb needs them.
+// Checkout: the sources of this program, for verbs that need them.
 #pragma once
 
 #include <string>

@@ -299,7 +299,7 @@ std::vector<std::string> names_of_verbs(const CLI::App& app) {
   return names;
 }
 
-/// The options of the verb that was named, for a suggestion.
+/// The options of the given verb, for a suggestion.
 std::vector<std::string> names_of_options(const CLI::App& app, std::string_view verb) {
   std::vector<std::string> names;
   const CLI::App* named = verb_of(app, verb);
@@ -314,7 +314,7 @@ std::vector<std::string> names_of_options(const CLI::App& app, std::string_view 
   return names;
 }
 
-/// An argument on the command line that nobody takes, with what may have been meant.
+/// An unknown argument of the command line, with a suggestion.
 std::string about_unknown(const CLI::App& app, std::span<const char* const> arguments) {
   const std::string_view verb = arguments[1];
   const std::vector<std::string> names = names_of_options(app, verb);
@@ -346,7 +346,7 @@ struct CommandLine::Grammar {
   EachOf<Command>::Tuple options;
   std::optional<Command> command;
 
-  /// A verb, whose options become the command when the command line names it.
+  /// A verb. Its options become the command when the command line names it.
   template <typename Options>
   void offer(CLI::App* (*add)(CLI::App&, Options&)) {
     auto& own = std::get<Options>(options);

@@ -1,4 +1,4 @@
-// Command line: what the program is told to do. Nothing here runs a verb or prints.
+// Command line: parses the arguments. Nothing here runs a verb or prints.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ struct ExploreOptions {
   bool all = false;
 };
 
-/// What a gate of real processes draws of the second level, so that it ends within two minutes on
-/// two cores, where it is not told to look at less, or at everything.
+/// The share of the second level that a gate of real processes draws, so that it ends within two
+/// minutes on two cores, unless the user asks for less, or for everything.
 inline constexpr double share_of_real_processes = 0.1;
 
 struct GateOptions {
@@ -42,17 +42,17 @@ struct GateOptions {
   std::string scenario;
   std::string row;
   bool full = false;
-  std::optional<double> share;  ///< none: what is usual
+  std::optional<double> share;  ///< none: the usual one
   bool first = false;
   std::string json;
   std::string junit;
   std::string resume;
   std::uint64_t seed = 1;
-  std::optional<std::uint64_t> random_runs;  ///< At most; none: as many as is usual.
+  std::optional<std::uint64_t> random_runs;  ///< Maximum; none: the usual number.
   std::string only;
   std::vector<std::string> required;
-  unsigned worlds = 0;  ///< 0: as many as is usual
-  std::string ambient;  ///< This one alone, and nothing else.
+  unsigned worlds = 0;  ///< 0: the usual number
+  std::string ambient;  ///< Only this one, and nothing else.
   std::string world = "kernel";
 };
 
@@ -73,14 +73,14 @@ struct MutantsOptions {
   std::vector<std::string> by;   ///< Names of hunters; none: all.
   std::optional<double> budget;  ///< seconds; none: until all is done
   std::uint64_t seed = 1;
-  std::optional<std::size_t> draw;  ///< So many new ones, instead of those that there are.
+  std::optional<std::size_t> draw;  ///< That many new ones, instead of the existing ones.
   bool all_hunters = false;
   bool again = false;
   bool list = false;
   bool check = false;
 };
 
-/// Of a program beside this one, which knows what its words mean.
+/// Of a separate program, which parses its own arguments.
 struct PerfOptions {
   std::vector<std::string> words;
 };
@@ -98,8 +98,8 @@ struct ReplayOptions {
 struct RunVerbOptions {
   std::vector<std::string> command;
   std::vector<std::string> faults;
-  std::vector<std::string> allowed;  ///< Patterns of names that may stay
-  std::vector<std::string> open;     ///< Patterns of names that anybody may write to
+  std::vector<std::string> allowed;  ///< Patterns of names that may remain
+  std::vector<std::string> open;     ///< Patterns of names that any user may write to
   std::vector<std::string> private_folders;
   std::vector<std::string> limits;
   std::vector<int> expected_exits;
@@ -116,7 +116,7 @@ struct RunVerbOptions {
   bool unlikely = false;
   double grace = 5;     ///< seconds
   double timeout = 0;   ///< seconds; 0: none
-  double slowdown = 0;  ///< Times that a clean run takes; 0: any
+  double slowdown = 0;  ///< Maximum, in multiples of a clean run; 0: none
   std::uint64_t repeat = 1;
   std::string json;
 };
@@ -151,13 +151,13 @@ using Command = std::variant<BenchOptions,
                              SweepOptions,
                              TrackerOptions>;
 
-/// What there is to say where there is nothing to run.
+/// The text to print when there is nothing to run.
 struct Answer {
   std::string text;
-  Exit exit = Exit::unusable;  ///< clean: help, that was asked for
+  Exit exit = Exit::unusable;  ///< clean: help that was requested
 };
 
-/// All that the program understands. One may parse many command lines, one after the other.
+/// The grammar of the command line. One object may parse many command lines, one after another.
 class CommandLine {
  public:
   CommandLine();
@@ -165,8 +165,8 @@ class CommandLine {
   CommandLine& operator=(const CommandLine&) = delete;
   ~CommandLine();
 
-  /// `arguments` start with that of the program. What names a scenario, a fault or a file is not
-  /// looked up, but for folders.
+  /// `arguments` start with the name of the program. Names of scenarios, faults and files are not
+  /// checked, except for folders.
   tl::expected<Command, Answer> parse(std::span<const char* const> arguments);
 
  private:

@@ -1,4 +1,4 @@
-// gate: the main job. Everything in the catalog, clean, failed at every site, and at random.
+// gate: the main job. Everything in the catalog, clean, with a fault at every site, and at random.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -25,8 +25,7 @@
 namespace lastref::harness {
 namespace {
 
-/// Those that the pattern names. The ones that are not in the gate have to be named letter by
-/// letter.
+/// The scenarios that the pattern matches. One that is not in the gate has to be named exactly.
 std::vector<const Scenario*> select(const std::string& pattern, const std::string& row) {
   std::vector<const Scenario*> selected;
   for (const Scenario& scenario : catalog()) {
@@ -40,7 +39,7 @@ std::vector<const Scenario*> select(const std::string& pattern, const std::strin
   return selected;
 }
 
-/// Tells builds of the program apart, and gates that come to different pairs of faults.
+/// Distinguishes builds of the program, and gates that generate different pairs of faults.
 std::uint64_t hash_of_gate(const GateOptions& options, std::string_view world) {
   std::error_code error;
   const auto size = std::filesystem::file_size("/proc/self/exe", error);
@@ -77,7 +76,7 @@ class Gate {
     ProgressLine line(is_terminal(),
                       [](std::string_view text) { std::cerr << text << std::flush; });
     campaign_.progress = [&line](const CampaignProgress& progress) { line.show(progress); };
-    // Who names scenarios wants to see everything in them.
+    // Scenarios named by the user run in full.
     campaign_.full = options_.full || !options_.scenario.empty() || !options_.row.empty();
     campaign_.share = options_.share.value_or(usual_share());
     campaign_.known = known_plans();
@@ -111,7 +110,7 @@ class Gate {
   bool choose_scenarios() {
     campaign_.scenarios = select(options_.scenario, options_.row);
     campaign_.all_scenarios = options_.scenario.empty() && options_.row.empty();
-    // A simulated kernel cannot meet all of them.
+    // A simulated kernel cannot reach all of them.
     const bool meets_all = invocation_.worlds.kind() == "kernel";
     campaign_.probes = !campaign_.all_scenarios ? ProbeDemand::counted
                        : meets_all              ? ProbeDemand::required
@@ -127,7 +126,7 @@ class Gate {
     if (campaign_.scenarios.empty() && std::ranges::any_of(ambients(), [this](const Ambient& each) {
           return shows_row(each) && is_runnable(each);
         })) {
-      // There everybody shows it.
+      // There every scenario shows it.
       campaign_.scenarios = select(options_.scenario, {});
       campaign_.only_ambients = true;
     }
@@ -161,8 +160,8 @@ class Gate {
     return true;
   }
 
-  /// The harness outside is tried as the one inside is: by what it has to see. In a child, as it
-  /// takes all children of a process for those that it watches.
+  /// Tests the warden like the rest of the harness: by what it has to detect. In a child process,
+  /// because it takes all children of a process for processes to watch.
   bool warden_works() {
     if (!campaign_.all_scenarios || invocation_.worlds.kind() == "sim") {
       return true;
@@ -241,7 +240,7 @@ class Gate {
     return true;
   }
 
-  /// The same arguments again, with the file of what was done.
+  /// Prints the same arguments with the file of what was done.
   void say_how_to_go_on() {
     std::string command = "lastref";
     for (const char* argument : invocation_.arguments.subspan(1)) {

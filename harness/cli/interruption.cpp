@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array numbers = {SIGINT, SIGTERM};
 
-/// A handler knows nothing else.
+/// The only state of the handler.
 std::atomic<int> noted = 0;
 std::atomic<std::int64_t> noted_at = 0;  ///< Milliseconds
 std::atomic<std::int64_t> together_for = -1;
@@ -34,7 +34,7 @@ void note(int number) {
   if (noted.compare_exchange_strong(none, number)) {
     noted_at = now;
   } else if (now - noted_at > together_for) {
-    // It is blocked while its handler runs, and strikes right after.
+    // The signal is blocked while its handler runs, and is delivered right after.
     ::signal(number, SIG_DFL);
     ::raise(number);
   }
@@ -51,7 +51,7 @@ Interruption::Interruption(std::chrono::milliseconds together) noexcept {
   for (const int number : numbers) {
     struct sigaction before {};
     ::sigaction(number, nullptr, &before);
-    // What is ignored on purpose, as by nohup's like, stays ignored.
+    // A signal that is ignored on purpose, for example by nohup, remains ignored.
     if (before.sa_handler != SIG_IGN) {
       ::sigaction(number, &action, nullptr);
     }

@@ -1,5 +1,5 @@
-// list: what there is. Scenarios, rows of the specification with those who show them, rows of the
-// table of calls, probes.
+// list: lists scenarios, rows of the specification with the scenarios that cover them, rows of the
+// table of calls, and probes.
 #include <cstring>
 #include <iostream>
 #include <utility>
@@ -38,7 +38,7 @@ std::string_view name_of(Traits traits) {
   return {};
 }
 
-/// "EMFILE ENOSPC" of the errnos of a call that are answered so, there or elsewhere.
+/// "EMFILE ENOSPC": the errnos of a call with that response, in `where`.
 std::string errors_answered(Call call, Response how, Response ResponseRow::*where) {
   std::vector<std::string_view> errors;
   for (const ResponseRow& row : response_rows()) {
@@ -61,7 +61,7 @@ std::string text_of_responses(Call call, Response ResponseRow::*where) {
   return fmt::format("{}", fmt::join(parts, " · "));
 }
 
-/// A line for all processes, or one for trackers and one for others where they differ.
+/// One line for all processes, or one for trackers and one for others where they differ.
 std::string lines_of_responses(Call call) {
   const std::string tracker = text_of_responses(call, &ResponseRow::in_tracker);
   const std::string others = text_of_responses(call, &ResponseRow::elsewhere);
@@ -164,7 +164,7 @@ class RowList {
     return ok();
   }
 
-  /// Leaves the rows that are wanted.
+  /// Keeps the rows that are wanted.
   bool choose() {
     if (options_.rows.empty()) {
       return true;

@@ -54,7 +54,7 @@ int act_on(std::span<const char* const> arguments) {
   } else {
     invocation.refuse(answer.text);
   }
-  // Who reads it would take the half for the whole.
+  // A reader would take incomplete output for complete.
   if (!std::cout.flush()) {
     invocation.refuse("cannot write to standard output all that there was to say");
   }
@@ -64,7 +64,7 @@ int act_on(std::span<const char* const> arguments) {
 }  // namespace
 }  // namespace lastref::harness
 
-// The product throws nothing; libraries that the harness stands on may.
+// The product throws nothing; libraries used by the harness may.
 int main(int count, char** arguments) try {
   return lastref::harness::act_on({arguments, static_cast<std::size_t>(count)});
 } catch (const std::exception& error) {

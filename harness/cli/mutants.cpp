@@ -1,5 +1,5 @@
-// mutants: proof that the harness sees bugs. Each patch is applied to a copy of the checkout, which
-// is built and given to hunters: its gate in both worlds, and its tests.
+// mutants: proves that the harness detects bugs. Each patch is applied to a copy of the checkout,
+// which is built and given to hunters: its gate in both worlds, and its tests.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -17,10 +17,10 @@
 namespace lastref::harness {
 namespace {
 
-/// So many that do not compile may be drawn for each that is wanted.
+/// The number of mutants that do not compile which may be drawn for each wanted one.
 constexpr std::size_t refusals_each = 5;
 
-/// One line for each mutant on standard error, which grows while it is hunted.
+/// One line per mutant on standard error, which grows during the hunt.
 class Progress {
  public:
   explicit Progress(std::size_t total) : total_(total) {}
@@ -40,7 +40,7 @@ class Progress {
     seconds_ += verdict.seconds;
     ++done_;
   }
-  /// Before something else is said.
+  /// Call it before other output.
   void close() {
     if (is_open_) {
       std::cerr << std::endl;
@@ -49,7 +49,7 @@ class Progress {
   }
 
  private:
-  /// What those took that are done tells how long the others will take.
+  /// Estimates the remaining time from that of the finished ones.
   std::string left() const {
     const double each = done_ == 0 ? 0 : seconds_ / static_cast<double>(done_);
     return done_ == 0 ? ""
@@ -168,7 +168,7 @@ class MutantsVerb {
     progress.close();
     LASTREF_CHECK(done);
     if (hunt.liar()) {
-      // Whoever finds a bug where none was planted proves nothing by finding one.
+      // A hunter that finds a bug where none was planted proves nothing by finding one.
       Verdict unplanted;
       unplanted.mutant.name = "none";
       unplanted.trials.emplace(*hunt.liar(), hunt.lie());
@@ -254,7 +254,7 @@ class MutantsVerb {
     return file ? ok() : failure(std::errc::io_error, options_.json);
   }
 
-  /// A mutant that nobody saw who looked at everything decides; then what was left undone.
+  /// A mutant that all hunters missed decides; then work left undone.
   Exit exit_of_all() const {
     bool is_complete = !options_.draw || verdicts_.size() == *options_.draw;
     for (const Verdict& verdict : verdicts_) {

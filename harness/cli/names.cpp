@@ -7,10 +7,10 @@ namespace lastref::harness {
 namespace {
 
 constexpr std::size_t suggestions_max = 3;
-constexpr std::size_t mistakes_max = 2;  // in a short wanted; in a long one, a third of it
+constexpr std::size_t mistakes_max = 2;  // in a short name; in a long one a third of its length
 
-/// Insertions, deletions and changes that make one wanted of the other, or something above `most`
-/// if there are more. Levenshtein 1966.
+/// The number of insertions, deletions and changes that turn one into the other, or a value above
+/// `most` if there are more. Levenshtein 1966.
 std::size_t distance(std::string_view one, std::string_view other, std::size_t most) {
   if (std::max(one.size(), other.size()) - std::min(one.size(), other.size()) > most) {
     return most + 1;

@@ -1,4 +1,4 @@
-// Names: guessing what was meant by a name that is none.
+// Names: suggestions for an unknown name.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace lastref::harness {
 
-/// At most three of `names` that are few mistakes away, or hold the wanted; the nearest first.
+/// At most three of `names` that differ by a few mistakes, or contain `wanted`; the nearest first.
 std::vector<std::string> nearest(std::string_view wanted, std::span<const std::string> names);
 
 /// "; did you mean a, b or c?", or nothing.

@@ -1,4 +1,4 @@
-// option_kinds: what several options of the command line may be given.
+// option_kinds: validators and kinds shared by several options of the command line.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace lastref::harness {
 
-/// Refuses what is no number above 0.
+/// Refuses anything except numbers above 0.
 CLI::Validator above_zero();
-/// Refuses what is no whole number from 0 on; the parser itself lets -1 pass for a very big one.
+/// Refuses anything except whole numbers from 0; the parser itself reads -1 as a very large number.
 CLI::Validator whole_number();
-/// An option whose values are all taken, one each time it is given.
+/// An option that may be repeated; all values are kept.
 CLI::Option* repeatable(CLI::Option* option, const std::string& type);
 
 }  // namespace lastref::harness

@@ -1,4 +1,4 @@
-// perf: compares and remembers speed; a program of its own beside this one.
+// perf: compares and records speed; a separate program in the same folder.
 #include "harness/cli/beside.hpp"
 #include "harness/cli/verbs.hpp"
 

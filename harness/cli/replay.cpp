@@ -1,4 +1,4 @@
-// replay: one run of one scenario, with the faults and answers that are given.
+// replay: one run of one scenario, with given faults and answers.
 #include <algorithm>
 #include <iostream>
 
@@ -101,7 +101,7 @@ class Replay {
     invocation_.end(Exit::clean);
   }
 
-  /// Points of the run that are close to those of the faults.
+  /// Points of the run that are similar to those of the faults.
   std::string nearest_points(const Outcome& outcome) const {
     std::vector<std::string> sites;
     for (const Crossing& crossing : outcome.crossings) {

@@ -1,4 +1,4 @@
-// run: any program under the warden. What it left behind, and who made it.
+// run: any program under the warden. Reports its leftovers and the calls that made them.
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -24,10 +24,10 @@
 namespace lastref::harness {
 namespace {
 
-/// A run that a signal has perturbed is made again so often.
+/// The number of tries of a run that a signal has perturbed.
 constexpr int tries_max = 3;
 
-/// Of seconds; a hundred years are for ever.
+/// Of seconds; a hundred years count as unlimited.
 std::chrono::milliseconds milliseconds_of(double seconds) {
   constexpr double seconds_max = 3e9;
   return std::chrono::milliseconds(static_cast<long>(std::min(seconds, seconds_max) * 1000));
@@ -75,7 +75,8 @@ class Run {
   }
 
  private:
-  /// Runs it without faults, and sets its limit of time. False: it is not clean, and that was said.
+  /// Runs it without faults, and sets its time limit. False: it is not clean, and that was
+  /// reported.
   bool is_timed_clean(std::uint64_t& perturbed_runs) {
     const auto faults = std::exchange(watch_.faults, {});
     auto report = judged(perturbed_runs);
@@ -173,14 +174,14 @@ class Run {
     return true;
   }
 
-  /// Runs it until signals have taken no call back, or too often.
+  /// Runs it until signals have interrupted no call, or too often.
   std::optional<RunReport> judged(std::uint64_t& perturbed_runs) {
     for (int tries = 1;; ++tries) {
       auto report = once();
       if (!report || report->watched.interrupted || report->watched.perturbed == 0) {
         return report;
       }
-      // What it left would be there for the next one, who finds another world.
+      // Its leftovers would change the world of the next run.
       const bool is_cleaned = !options_.setup.empty() || !options_.recover.empty();
       if (!is_cleaned && std::ranges::any_of(report->watched.leftovers, [](const auto& each) {
             return warden::is_there(each.path);
@@ -214,7 +215,7 @@ class Run {
                      .open = {},
                      .failures = {},
                      .hidden = world_.hidden};
-    // Whoever expects a death does not call it a crash.
+    // An expected death is not a crash.
     if (report.watched.root.killed && !options_.expected_exits.empty() &&
         report.ends_as_expected()) {
       std::erase_if(report.watched.crashes, [](const auto& each) { return each.role == "root"; });
@@ -226,7 +227,7 @@ class Run {
     note(report, "--recover", options_.recover);
     std::ranges::copy_if(
         report.watched.leftovers, std::back_inserter(report.left), [this](const auto& each) {
-          // What the next start removes was not left for ever.
+          // A leftover that the next start removes is not permanent.
           return (options_.recover.empty() || warden::is_there(each.path)) &&
                  !is_allowed(options_.allowed, each);
         });
@@ -236,7 +237,7 @@ class Run {
     return report;
   }
 
-  /// What another run calls otherwise is no name for a fault.
+  /// A name that differs in another run cannot name a fault.
   void name_points(RunReport& report) {
     std::cerr << "once more, for names that mean the same in each run\n" << std::flush;
     std::uint64_t perturbed = 0;
@@ -266,7 +267,7 @@ class Run {
       each.list(report.not_lasting);
     }
     invocation_.end(report.exit());
-    // Standard output is the program's.
+    // Standard output belongs to the program.
     std::cerr << report.to_text() << std::flush;
     if (json_.wanted() && !json_.write(report.to_json())) {
       invocation_.refuse("cannot write " + json_.path());

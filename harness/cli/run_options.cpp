@@ -5,7 +5,7 @@
 namespace lastref::harness {
 namespace {
 
-/// What happens to the program that is run, and in what world.
+/// Faults in the program, and the world in which it runs.
 void add_world(CLI::App& verb, RunVerbOptions& options) {
   repeatable(verb.add_option("--fault",
                              options.faults,
@@ -40,7 +40,7 @@ void add_world(CLI::App& verb, RunVerbOptions& options) {
       ->type_name("COMMAND");
 }
 
-/// Of a server.
+/// Options for a server.
 void add_work(CLI::App& verb, RunVerbOptions& options) {
   verb.add_option("--ready",
                   options.ready,
@@ -60,7 +60,7 @@ void add_work(CLI::App& verb, RunVerbOptions& options) {
       ->needs(work);
 }
 
-/// What is expected of it.
+/// The expectations.
 void add_judges(CLI::App& verb, RunVerbOptions& options) {
   repeatable(verb.add_option("--allow", options.allowed, "Names that may stay; may be repeated"),
              "GLOB");

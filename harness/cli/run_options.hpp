@@ -1,4 +1,4 @@
-// run_options: how `lastref run` is asked for.
+// run_options: the options of `lastref run`.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,7 +7,7 @@
 
 namespace lastref::harness {
 
-/// Adds the verb; what it is given goes to `options`.
+/// Adds the verb; its values are stored in `options`.
 CLI::App* add_run(CLI::App& app, RunVerbOptions& options);
 
 }  // namespace lastref::harness

@@ -84,7 +84,7 @@ bool RunReport::ends_as_expected() const {
                                warden::name_of_signal(watched.root.code) == "TERM";
     return watched.root == os::ChildExit{} || by_our_signal;
   }
-  constexpr int by_signal = 128;  // As shells tell it
+  constexpr int by_signal = 128;  // As shells report it
   const int code = watched.root.code + (watched.root.killed ? by_signal : 0);
   return std::ranges::find(options.expected_exits, code) != options.expected_exits.end();
 }

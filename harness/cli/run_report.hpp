@@ -1,4 +1,4 @@
-// RunReport: what a program did under the warden, what of it is wrong, and how that is said.
+// RunReport: what a program did under the warden, the problems found, and their presentation.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@
 
 namespace lastref::harness {
 
-/// What threads wait in, on lines of their own behind a word.
+/// What threads wait in, on separate lines after a word.
 std::string lines_of(std::string_view word, const std::vector<warden::Hung>& all);
 
 struct RunReport {
   const RunVerbOptions& options;
   const std::vector<warden::TreeFault>& faults;
   warden::Watched watched;
-  std::vector<warden::Leftover> left;  ///< What may not stay
-  std::vector<warden::Leftover> open;  ///< What others may not write to
+  std::vector<warden::Leftover> left;  ///< Forbidden leftovers
+  std::vector<warden::Leftover> open;  ///< Names that other users must not be able to write to
   std::vector<warden::CommandFailure> failures;
   std::vector<warden::HiddenNames> hidden = {};
-  /// In overlays, by all that was run in this world so far
+  /// Changes in overlays, by all runs in this world so far
   warden::Changes not_lasting = {};
-  warden::Points points = {};        ///< If they were asked for
-  std::uint64_t runs = 1;            ///< All that were judged
-  std::uint64_t perturbed_runs = 0;  ///< And those that were not
+  warden::Points points = {};        ///< If they were requested
+  std::uint64_t runs = 1;            ///< All judged runs
+  std::uint64_t perturbed_runs = 0;  ///< And those that were not judged
 
   Exit exit() const;
   bool has_struck() const;
@@ -42,9 +42,9 @@ struct RunReport {
 
  private:
   bool all_struck() const;
-  /// Before any fault: nobody can say what one would do to it.
+  /// Before any fault, so the effect of a fault is unknown.
   bool fails_by_itself() const;
-  /// "2 left behind, 1 stayed"; empty: nothing is wrong.
+  /// "2 left behind, 1 stayed"; empty: nothing was found.
   std::string findings() const;
   std::string command_again() const;
   std::string list_text() const;

@@ -1,4 +1,4 @@
-// Scenarios and faults as the command line names them.
+// Scenarios and faults as named on the command line.
 #pragma once
 
 #include <optional>
@@ -14,14 +14,14 @@ namespace lastref::harness {
 /// The names of the catalog.
 std::vector<std::string> scenario_names();
 
-/// The scenario of this name; none, and a refusal with the nearest names, if there is none.
+/// The scenario of this name; null, and a refusal with the nearest names, if there is none.
 const Scenario* find_scenario(const std::string& name, Invocation& invocation);
 
-/// False, and a refusal, if there is no such ambient, or not here.
+/// False, and a refusal, if there is no such ambient, or not on this machine.
 bool has_ambient(const std::string& name, Invocation& invocation);
 
-/// None, and a refusal, if there are too many for one run, or one of the texts is no fault: then it
-/// says how a fault reads.
+/// Empty, and a refusal, if there are too many for one run, or one of the texts is no fault: the
+/// refusal then explains the format of a fault.
 std::optional<std::vector<Fault>> parse_faults(std::span<const std::string> texts,
                                                Invocation& invocation);
 

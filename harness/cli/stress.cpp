@@ -1,4 +1,4 @@
-// stress: the scenarios in processes that nobody holds, in parallel, with random kills.
+// stress: the scenarios in free-running processes, in parallel, with random kills.
 #include <iostream>
 
 #include <fmt/format.h>

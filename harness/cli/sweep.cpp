@@ -1,4 +1,4 @@
-// sweep: cleans up behind trees whose every process is gone.
+// sweep: cleans up orphaned trees.
 #include <iostream>
 
 #include <fmt/format.h>

@@ -14,7 +14,8 @@ constexpr std::string_view standard_output = "-";
 
 Target::Target(std::string path) : path_(std::move(path)) {}
 
-/// Nobody whom we start has it, and it is none of the standard three, even if they are closed.
+/// Processes that we start do not inherit it, and it is not a standard descriptor, even if those
+/// are closed.
 bool Target::open() {
   if (!wanted() || takes_standard_output()) {
     return true;

@@ -1,4 +1,4 @@
-// Target: where a report for machines goes.
+// Target: the destination of a machine-readable report.
 #pragma once
 
 #include <cstdio>
@@ -12,7 +12,7 @@ class Target {
  public:
   explicit Target(std::string path);
 
-  /// Now rather than after the run. False if it cannot be written.
+  /// Opens it now rather than after the run. False if it cannot be written.
   bool open();
   bool write(const std::string& text);
   bool takes_standard_output() const;

@@ -1,4 +1,4 @@
-// Verbs: what the program does when it is told to. One file each.
+// Verbs: the commands of the program. One file each.
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@ struct Invocation {
   int exit = 0;                            ///< Set by the verb that ran.
 
   void end(Exit how) noexcept { exit = static_cast<int>(how); }
-  /// Says on standard error why it cannot go on.
+  /// Reports on standard error why the verb cannot continue.
   void refuse(std::string_view why);
   /// Whether the worlds that were started can run; refuses if not.
   bool has_worlds();

@@ -16,8 +16,7 @@ namespace {
 constexpr unsigned worlds_most = 64;
 constexpr std::size_t loops_at_start = 300;  // 0.1 s
 
-/// The argument behind "--option", or within "--option=argument"; the last one if there are
-/// several.
+/// The argument after "--option", or within "--option=argument"; the last one if there are several.
 std::string_view value_after(std::span<const char* const> arguments, std::string_view option) {
   std::string_view found;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -31,7 +30,7 @@ std::string_view value_after(std::span<const char* const> arguments, std::string
   return found;
 }
 
-/// One a core: worlds hardly wait, and a second one would take its turns from the first.
+/// One per core: worlds hardly wait, and a second one would take time from the first.
 unsigned number_of_worlds(std::span<const char* const> arguments) {
   const std::string_view text = value_after(arguments, "--worlds");
   unsigned number = std::thread::hardware_concurrency();

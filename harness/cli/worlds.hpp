@@ -1,4 +1,4 @@
-// Worlds: those that a verb needs, started before anything else.
+// Worlds: the worlds that a verb needs, started before anything else.
 #pragma once
 
 #include <memory>
@@ -15,21 +15,22 @@ namespace lastref::harness {
 
 class Worlds {
  public:
-  /// Looks at the raw arguments of the command line for what is wanted: a fork server is forked
-  /// before there are threads, and before the parsing of options makes the heap grow. Arguments
-  /// that make no sense are left for the parser to refuse.
+  /// Searches the raw arguments of the command line for the worlds wanted: a fork server is forked
+  /// before there are threads, and before the parsing of options makes the heap grow. Invalid
+  /// arguments are left for the parser to refuse.
   static Worlds start(std::span<const char* const> arguments);
 
   std::span<World* const> all() const noexcept { return all_; }
   World* first() const noexcept { return all_.empty() ? nullptr : all_.front(); }
   /// "kernel" or "sim": all are of one kind.
   std::string_view kind() const noexcept { return kind_; }
-  /// What this machine does not permit; empty when nothing is missing.
+  /// Features that this machine does not permit; empty when nothing is missing.
   const std::string& degraded() const noexcept { return degraded_; }
   /// False when it cannot run at all.
   bool available() const noexcept { return available_; }
   std::vector<WorldReport> report() const;
-  /// Trees of four a second without a harness; measured for the gate in the kernel world.
+  /// Trees of four processes per second without a harness; measured for the gate in the kernel
+  /// world.
   std::optional<double> bare_loops() const noexcept { return bare_loops_; }
 
  private:

@@ -20,24 +20,24 @@ class AmbientRuns {
     Plan plan;
   };
 
-  /// Both have to live longer; the report gets what is planned and what ends.
+  /// Both must outlive it; the report gets the numbers of planned and executed runs.
   AmbientRuns(const CampaignOptions& options, Report& report)
       : options_(options), report_(report) {}
 
-  /// Lists the clean runs of what is drawn of these scenarios, in each ambient that can play them.
+  /// Lists the clean runs of the scenarios drawn, in each ambient that can play them.
   void plan(std::span<const std::size_t> scenarios, const Share& share);
 
-  /// Runs, if each scenario has as many kills as are wanted.
+  /// The number of runs if each scenario has as many kills as are wanted.
   std::size_t most() const noexcept { return settings_.size() * (1 + report_.kills_in_ambient); }
   bool has_more() const noexcept { return given_ < settings_.size(); }
-  /// There has to be one more.
+  /// Call it only if has_more().
   Run next();
 
-  /// Counts it, and lists the kills that follow from a clean one.
+  /// Counts a finished run, and lists the kills that follow from a clean one.
   void end(const Done& done);
 
  private:
-  /// One scenario in one ambient, with a fault or none.
+  /// One scenario in one ambient, with or without a fault.
   struct Setting {
     std::size_t ambient = 0;
     std::size_t scenario = 0;

@@ -22,9 +22,9 @@
 namespace lastref::harness {
 namespace {
 
-/// Of the random runs every so many is run twice, and has to be the same.
+/// One of this many random runs is run twice, and has to be identical.
 constexpr std::size_t twice_every = 64;
-/// As the columns of a report for failing allocations begin.
+/// Prefix of the report columns for failing allocations.
 constexpr std::string_view column_of_allocations = "allocation";
 /// The share of a budget in which clean runs are made twice.
 constexpr double share_of_second_runs = 0.5;
@@ -39,7 +39,7 @@ std::vector<Crossing> with_allocations(const Outcome& outcome) {
   return all;
 }
 
-/// None: until the budget is spent.
+/// Empty: until the budget is used up.
 std::optional<std::size_t> most_random_runs(const CampaignOptions& options) {
   if (options.random_runs_max || options.budget) {
     return options.random_runs_max;
@@ -124,15 +124,15 @@ class Campaign {
 
   ComparedWorlds worlds_;
   const CampaignOptions& options_;
-  ProgressFile own_memory_;  ///< In no file: if nobody gave one.
+  ProgressFile own_memory_;  ///< Without a file: used if none is given.
   ProgressFile& memory_;
   double started_;
   Share share_;
   Tally tally_;
   Report report_;
-  std::vector<ScenarioMatrix> matrices_;  ///< One a scenario
+  std::vector<ScenarioMatrix> matrices_;  ///< One per scenario
   std::vector<Cell> site_matrix_;
-  std::vector<Cell> cells_;  ///< What is left to execute
+  std::vector<Cell> cells_;  ///< Cells left to execute
   std::size_t cells_given_ = 0;
   std::optional<SecondLevel> second_level_;
   std::vector<Pair> pairs_;
@@ -144,7 +144,7 @@ class Campaign {
   std::size_t big_given_ = 0;
   bool big_is_at_work_ = false;
   AmbientRuns ambient_runs_;
-  std::size_t clean_once_ = 0;  ///< Scenarios whose second clean run was dropped
+  std::size_t clean_once_ = 0;  ///< Scenarios of which the second clean run was dropped
   std::size_t jobs_made_ = 0;
   std::size_t done_in_phase_ = 0;
   std::size_t total_of_phase_ = 0;
@@ -222,7 +222,7 @@ void Campaign::say(CampaignPhase phase, std::size_t total) {
                      .seconds = seconds()});
 }
 
-/// The big ones wait, for the total of the matrix stands without them.
+/// The big ones wait, because the total of the matrix does not need them.
 std::optional<Job> Campaign::next_clean() {
   if (is_stopped() || small_given_ == small_.size()) {
     return std::nullopt;
@@ -265,7 +265,7 @@ void Campaign::plan() {
   recall(memory_, report_.scenarios, *second_level_);
 }
 
-/// Puts it on the list, unless an earlier campaign has executed it.
+/// Adds the cell to the list, unless an earlier campaign has executed it.
 void Campaign::plan(const Cell& cell) {
   ScenarioReport& mine = report_.scenarios[cell.scenario];
   const Fault& fault = fault_of(cell);
@@ -285,8 +285,8 @@ void Campaign::plan(const Cell& cell) {
   }
 }
 
-/// One world at a time runs what is too big, and the others the cells; one world alone does that
-/// last.
+/// One world at a time runs big scenarios, while the others run cells; a single world runs the big
+/// ones last.
 std::optional<Job> Campaign::next_of_matrix() {
   if (is_over()) {
     return std::nullopt;
@@ -303,7 +303,7 @@ std::optional<Job> Campaign::next_of_matrix() {
   const Cell& next = cells_[cells_given_++];
   Plan made;
   made.faults = {fault_of(next)};
-  // The second level is the same, whether the first one is executed in full or not.
+  // The second level is the same whether or not the first one is executed in full.
   made.wants_aftermath = std::ranges::binary_search(site_matrix_, next);
   made.wants_allocations = made.wants_aftermath && fails_allocations();
   return job_of(next.scenario, CampaignPhase::matrix, std::move(made));
@@ -386,7 +386,7 @@ void Campaign::execute_pair(const Done& done) {
   }
 }
 
-/// Clean ones first; the others follow from them.
+/// Clean runs first; the others follow from them.
 void Campaign::run_ambients() {
   const std::size_t runs_before = report_.runs;
   ambient_runs_.plan(small_, share_);
@@ -437,7 +437,7 @@ void Campaign::run_random() {
                         report_.clean_runs - report_.ambient_runs;
 }
 
-/// It is one if both have struck.
+/// It is a pair if both faults were injected.
 void Campaign::count_random_pair(const Done& done) {
   const std::vector<Fault>& faults = done.job.plan.faults;
   if (faults.size() != 2) {
@@ -455,7 +455,7 @@ void Campaign::count_random_pair(const Done& done) {
 void Campaign::say_what_is_left_out() {
   report_.interrupted = options_.is_interrupted();
   if (found_enough() || options_.only_ambients) {
-    return;  // There is more to say, or nobody asked for them.
+    return;  // There are findings to report, or these runs were not requested.
   }
   const std::size_t never = small_.size() - small_given_ + big_.size() - big_given_;
   if (never > 0) {

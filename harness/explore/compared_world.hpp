@@ -1,8 +1,8 @@
-// ComparedWorld: runs a scenario in another world, and lets clean runs say whether a fault that
-// nobody may notice has changed what it came to.
+// ComparedWorld: runs a scenario in another world, and compares the results with those of clean
+// runs if no fault has a visible effect.
 //
-// What clean runs come to is learned once for all worlds of a kind, run by run, and no more of it
-// than is asked for: what one clean run has come to is possible, whatever others come to.
+// The results of clean runs are learned once for all worlds of a kind, run by run, and only as far
+// as needed: the result of any clean run is possible, whatever the others show.
 #pragma once
 
 #include <atomic>
@@ -19,13 +19,13 @@
 
 namespace lastref::harness {
 
-/// Worlds in several threads share it.
+/// Shared by worlds in several threads.
 class CleanResults {
  public:
-  /// What `results` are, beside clean runs of the scenario. More of those are made in `world` while
-  /// the ones before had nothing like it.
+  /// The judgement on `results`, compared with clean runs of the scenario. It makes more of those
+  /// in `world` while none so far had these results.
   Judgement compare(World& world, const Scenario& scenario, const RunResults& results);
-  /// Runs that were made for it.
+  /// The number of clean runs made for it.
   std::size_t runs() const noexcept { return runs_; }
 
  private:
@@ -33,11 +33,11 @@ class CleanResults {
     std::mutex mutex;
     PossibleResults possible = {};
     std::vector<Plan> plans = clean_plans_to_compare();
-    std::size_t next = 0;  ///< of the plans
+    std::size_t next = 0;  ///< index in the plans
     bool has_pauses = false;
   };
 
-  /// Makes one more clean run; false if there is none that has not been made.
+  /// Makes one more clean run; false if all have been made.
   bool learn(World& world, const Scenario& scenario, OfScenario& mine);
   OfScenario& of(const std::string& scenario);
 
@@ -59,14 +59,14 @@ class ComparedWorld final : public World {
   CleanResults& clean_;
 };
 
-/// Worlds of a kind, compared: they learn what clean runs come to once for all.
+/// The compared worlds of one kind, which share the results of clean runs.
 class ComparedWorlds {
  public:
-  /// They outlive it.
+  /// The worlds must outlive it.
   explicit ComparedWorlds(std::span<World* const> worlds);
 
   std::span<World* const> all() const noexcept { return all_; }
-  /// Clean runs that were made to learn from.
+  /// The number of clean runs made to learn from.
   std::size_t runs_to_compare() const noexcept { return clean_.runs(); }
 
  private:

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array deadly = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr std::size_t stack_size = 64UL << 10U;
 
-pid_t told_of = 0;  // A copy of this process dies as everybody does.
+pid_t told_of = 0;  // A copy of this process dies in the usual way.
 thread_local std::string note;
 // NOLINTNEXTLINE(*-avoid-c-arrays): of the thread, and as large as a stack
 thread_local std::byte stack[stack_size];

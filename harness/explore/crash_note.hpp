@@ -1,15 +1,17 @@
-// CrashNote: what a thread runs in this very program, so that a crash of it is a finding.
+// CrashNote: records what a thread runs in this very program, so that a crash of it is a finding.
 //
-// The sim runs the product in the process that judges it: what crashes there takes all with it. So
-// each thread notes the run that is under way, and a deadly signal tells that before the end.
+// The sim runs the product in the process that judges it, so a crash ends everything. Therefore
+// each thread records its current run, and the handler of a deadly signal reports it before the
+// end.
 #pragma once
 
 #include <string>
 
 namespace lastref::harness {
 
-/// Deadly signals are told as long as it lives, with what the thread has noted, and end the program
-/// with exit code 1. What has another handler already, as a sanitizer's, keeps that. One at a time.
+/// While it exists, deadly signals are reported with the record of the thread, and end the program
+/// with exit code 1. Signals that have another handler already, like that of a sanitizer, keep it.
+/// One at a time.
 class CrashesAreTold {
  public:
   CrashesAreTold() noexcept;
@@ -18,7 +20,7 @@ class CrashesAreTold {
   ~CrashesAreTold();
 };
 
-/// Of the calling thread. It has a stack of its own for signals meanwhile.
+/// The record of the calling thread, which has an alternate signal stack while the record exists.
 class CrashNote {
  public:
   CrashNote() noexcept;
@@ -26,7 +28,7 @@ class CrashNote {
   CrashNote& operator=(const CrashNote&) = delete;
   ~CrashNote();
 
-  /// What is under way from now on, and the command that repeats it.
+  /// The run in progress from now on, and the command that repeats it.
   void begin(const std::string& scenario, const std::string& command);
   void end() noexcept;
 };

@@ -1,9 +1,9 @@
 // Exhaustive: every schedule of one scenario in the simulated kernel, within a bound of
 // preemptions.
 //
-// A schedule is a list of answers to "who goes on?". Depth first over all of them; nothing is left
-// out but what the bound excludes, so "none found" means none within the bound (Musuvathi, Qadeer
-// 2007). Two runs with the same answers are the same, which is checked on the way: a run that asks
+// A schedule is a list of answers to "which thread runs next?". The search is depth first. It
+// leaves out only what the bound excludes, so "none found" means none within the bound (Musuvathi,
+// Qadeer 2007). Two runs with the same answers are identical, and this is checked: a run that asks
 // other questions than the same answers led to before is a defect of the harness, and is counted.
 #pragma once
 
@@ -17,9 +17,10 @@
 namespace lastref::harness {
 
 struct ExhaustiveOptions {
-  std::uint32_t preemptions = 2;   ///< most switches away from somebody who could have gone on
-  std::uint32_t deviations = ~0U;  ///< most answers other than 0 in all
-  /// A signal (Stage::tell) that somebody has to give before anybody is asked; empty is at once.
+  std::uint32_t preemptions = 2;   ///< maximum number of switches away from a thread that could
+                                   ///< have continued
+  std::uint32_t deviations = ~0U;  ///< maximum number of answers other than 0
+  /// A signal (Stage::tell) that has to be given before the first question; empty is at once.
   std::string ask_after = {};
   std::uint64_t runs_max = ~std::uint64_t{0};
   std::vector<Fault> faults = {};          ///< in every run
@@ -29,7 +30,7 @@ struct ExhaustiveOptions {
   bool arena = true;
 };
 
-/// One run that found something.
+/// One run with findings.
 struct Counterexample {
   std::vector<std::uint32_t> choices;
   std::vector<Finding> findings;
@@ -45,7 +46,7 @@ struct Exhausted {
   bool deterministic = true;
 };
 
-/// `seen`, if given, is told of every run; it returns false to stop.
+/// `seen`, if given, is called with the outcome of every run; it returns false to stop.
 Exhausted exhaust(const Scenario& scenario,
                   const ExhaustiveOptions& options,
                   const std::function<bool(const Outcome&)>& seen = {});

@@ -1,4 +1,4 @@
-// Jobs: runs waiting for a world, and worlds working through them side by side.
+// Jobs: runs that wait for a world, and worlds that execute them in parallel.
 #pragma once
 
 #include <cstdint>
@@ -13,37 +13,37 @@ namespace lastref::harness {
 
 /// One run to make.
 struct Job {
-  std::size_t scenario = 0;  ///< index, for whoever made the job
+  std::size_t scenario = 0;  ///< index, for the maker of the job
   CampaignPhase phase = CampaignPhase::clean;
   std::size_t number = 0;  ///< Jobs are numbered as they are made.
   Plan plan;
   bool twice = false;      ///< Run it again, to compare, if there is time.
-  bool all_strike = true;  ///< Else it is enough that one of its faults does.
+  bool all_strike = true;  ///< All its faults have to be injected; otherwise one is enough.
 };
 
 struct Done {
   Job job;
   Outcome outcome;
-  std::optional<Outcome> again;  ///< If it was to be run twice, or found something.
+  std::optional<Outcome> again;  ///< If it was to be run twice, or has findings.
   double seconds = 0;            ///< for all of it
 };
 
-/// What the worlds are given, and give back. All are called by one thread at a time.
+/// The interface between worlds and the maker of jobs. All are called by one thread at a time.
 struct JobQueue {
-  std::function<std::optional<Job>()> next;  ///< Nothing: there is no more.
-  /// Whether what is to be run twice is run again now.
+  std::function<std::optional<Job>()> next;  ///< Empty: there are no more.
+  /// Whether runs to be made twice are repeated now.
   std::function<bool()> has_time = [] { return true; };
   std::function<const Scenario&(std::size_t)> scenario_of;
   std::function<void(Done&&)> done;
 };
 
-/// Works until `next` gives nothing. One thread a world.
+/// Works until `next` returns nothing. One thread per world.
 void run_jobs(std::span<World* const> worlds, const JobQueue& queue);
 
-/// A clock that really goes: seconds since some moment.
+/// A real clock: seconds since some moment.
 double seconds_now();
 
-/// Why two runs of one plan are not the same; empty if they are.
+/// The difference between two runs of one plan; empty if there is none.
 std::string difference_of(const Outcome& one, const Outcome& other);
 
 }  // namespace lastref::harness

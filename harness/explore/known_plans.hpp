@@ -1,8 +1,8 @@
-// Known plans: faults in which a bug or a probe was seen, and which no level of the gate comes to:
-// two at calls that are in every clean run, one of a scenario that is outside of the matrix, or the
-// only cell of its site in which it matters.
+// Known plans: faults that once exposed a bug or a probe, and that no level of the gate generates:
+// two faults at calls that are in every clean run, one of a scenario outside of the matrix, or the
+// only cell of its site that matters.
 //
-// Each is planned for a run of its own. Its first fault has to strike, or the gate says that it did
+// Each is a run of its own. Its first fault has to be injected, or the gate reports that it was
 // not; the others may be at a call that only the bug makes.
 #pragma once
 
@@ -15,11 +15,12 @@ namespace lastref::harness {
 
 struct KnownPlan {
   std::string scenario;
-  std::vector<std::string> faults;         ///< As their to_text gives them.
-  std::optional<std::uint64_t> seed = {};  ///< Of the order, if the usual one does not show it.
+  std::vector<std::string> faults;         ///< In the format of to_text.
+  std::optional<std::uint64_t> seed = {};  ///< Seed of the order, if the usual order does not show
+                                           ///< it.
 };
 
-/// Every one linked into the program.
+/// All plans linked into the program.
 const std::vector<KnownPlan>& known_plans();
 
 }  // namespace lastref::harness

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view tracker_role = "tracker";
 constexpr std::string_view worker_role = "worker";
 
-/// What a clean run says about one site.
+/// The observations of a clean run at one site.
 struct Seen {
   bool waited = false;
   bool came_back = false;
@@ -49,14 +49,14 @@ void add_kills_and_times(const Site& site, const Seen& seen, std::vector<Fault>&
   }
 }
 
-/// Whoever is interrupted may die of it, but for a tracker (T1).
+/// Any interrupted process may die of it, except a tracker (T1).
 void add_interrupts(const Site& site, std::vector<Fault>& faults) {
   if (base_of(site.role) == tracker_role) {
     faults.push_back({.site = site, .kind = FaultKind::interrupt});
   }
 }
 
-/// Whether the product starts another process in its place when it has gone.
+/// Whether the product starts another process in its place when it has ended.
 bool is_started_again(const Site& site) {
   const std::string_view role = base_of(site.role);
   return role == tracker_role || role.starts_with(worker_role);

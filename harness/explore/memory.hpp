@@ -1,5 +1,5 @@
-// Memory: what a campaign takes from the progress file of the one that it goes on with, and what
-// each of its runs leaves there.
+// Memory: what a campaign takes from the progress file of the one that it continues, and what each
+// of its runs adds to it.
 #pragma once
 
 #include <span>
@@ -10,14 +10,15 @@
 
 namespace lastref::harness {
 
-/// What that campaign reached is reached, and what it saw is seen.
+/// Adds the points and probes that the earlier campaign reached.
 void recall(const ProgressFile& memory, Tally& tally);
-/// Where its faults led to. Scenarios are known by their names, and their order is this campaign's.
+/// Adds the crossings that its faults led to. Scenarios are identified by name, and their order is
+/// that of this campaign.
 void recall(const ProgressFile& memory,
             std::span<const ScenarioReport> scenarios,
             SecondLevel& second_level);
 
-/// The points that a run was the first to reach, and the probes that it saw.
+/// Adds the points that a run was the first to reach, and the probes that it saw.
 void remember(const PointSet& fresh, const ProbeSet& probes, ProgressFile& memory);
 
 }  // namespace lastref::harness

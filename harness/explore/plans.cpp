@@ -27,7 +27,7 @@ void add_random_pair(std::uint64_t& chance, const RandomPool& pool, Plan& plan) 
     add_random_fault(chance, pool.matrix, plan);
     std::ranges::sort(plan.faults);
   } else {
-    // In their order, as the second one was found.
+    // In this order, in which the second one was found.
     const Pair& pair = pool.pairs[next_random(chance) % pool.pairs.size()];
     plan.faults = {pair.first, pair.second};
   }

@@ -1,4 +1,4 @@
-// Plans: what to try beyond the matrix, and how to say a plan to a shell.
+// Plans: plans beyond the matrix, and the command line of a plan.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@
 
 namespace lastref::harness {
 
-/// With so many kills each scenario runs in each ambient, and where everything is wanted with so
-/// many.
+/// The number of kills with which each scenario runs in each ambient, and the number for a full
+/// campaign.
 inline constexpr std::size_t kills_in_ambient = 4;
 inline constexpr std::size_t kills_in_ambient_of_all = 20;
 
-/// What random plans for a scenario are drawn from.
+/// The faults from which random plans for a scenario are drawn.
 struct RandomPool {
   std::span<const Fault> matrix;
   std::span<const Pair> pairs;  ///< of the second level
 };
 
 /// The plan of the random run `number`: a random order alone or with one or two faults, or two
-/// faults in the clean order. Two are of the matrix, or a pair of the second level. The same
-/// three arguments give the same plan.
+/// faults in the clean order. Two faults are from the matrix, or a pair of the second level. The
+/// same three arguments give the same plan.
 Plan random_plan(std::uint64_t seed, std::uint64_t number, const RandomPool& pool);
 
-/// So many different kills of the matrix, or all if there are no more; the same arguments give the
-/// same ones. `salt` tells those apart who draw by the same seed.
+/// That many different kills of the matrix, or all if there are fewer; the same arguments give the
+/// same ones. `salt` distinguishes samples drawn by the same seed.
 std::vector<Fault> sample_of_kills(std::uint64_t seed,
                                    std::string_view salt,
                                    std::span<const Fault> matrix,
@@ -39,7 +39,7 @@ std::vector<Fault> sample_of_kills(std::uint64_t seed,
 /// 7".
 std::string replay_command(std::string_view scenario, const Plan& plan, std::string_view world);
 
-/// An argument as a POSIX shell reads it back.
+/// An argument, quoted for a POSIX shell.
 std::string quoted(std::string_view argument);
 
 }  // namespace lastref::harness

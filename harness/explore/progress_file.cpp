@@ -18,9 +18,9 @@ constexpr std::string_view reached_key = "place ";
 constexpr std::string_view seen_key = "probe ";
 constexpr std::string_view fault_key = "fault ";
 constexpr std::string_view aftermath_key = "after ";
-/// Parts the fields of an aftermath. In a name that has one, it makes the line say nothing.
+/// Separates the fields of an aftermath. A name that contains it makes the line invalid.
 constexpr char separator = '\t';
-/// Put behind a line that was cut, so that it says nothing.
+/// Appended to a line that was cut, to make it invalid.
 constexpr std::string_view cut_mark = " (cut)";
 
 std::string line_of(std::string_view scenario, std::span<const Fault> faults) {
@@ -48,7 +48,7 @@ std::string line_of(const Aftermath& aftermath) {
                      crossing.may_be_cut ? " cut" : "");
 }
 
-/// Cuts the first field off.
+/// Removes and returns the first field.
 std::string_view next_field(std::string_view& line, char end) {
   const std::size_t at = std::min(line.find(end), line.size());
   const std::string_view field = line.substr(0, at);
@@ -56,7 +56,7 @@ std::string_view next_field(std::string_view& line, char end) {
   return field;
 }
 
-/// What matters to plans. Nothing of a line that says something else.
+/// The fields that matter to plans; nothing for any other line.
 std::optional<Aftermath> parse_aftermath(std::string_view line) {
   const std::string_view scenario = next_field(line, separator);
   const Result<Fault> first = parse_fault(next_field(line, separator));

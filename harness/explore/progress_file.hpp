@@ -1,9 +1,9 @@
-// ProgressFile: which faults and pairs of faults were executed and found nothing, and where the
-// former led to, for the next gate.
+// ProgressFile: the faults and pairs of faults that were executed and found nothing, and the
+// crossings that the single faults led to, for the next gate.
 //
-// Text, one fact a line, appended as it goes; a line without its end was cut by a kill and is not
-// read. It belongs to one kind of gate of one build of the program: another one begins again.
-// Faults that found something are not in it, so a resumed gate finds them again.
+// Text, one fact per line, appended during the campaign; a line without its end was cut by a kill
+// and is not read. The file belongs to one kind of gate of one build of the program: another one
+// starts a new file. Faults with findings are not in it, so a resumed gate finds them again.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace lastref::harness {
 
-/// A crossing that stands for a moment of the second level: see there.
+/// A crossing that represents a moment of the second level: see there.
 struct Aftermath {
   std::string scenario;
   Fault first;
@@ -30,11 +30,11 @@ struct Aftermath {
 
 class ProgressFile {
  public:
-  /// In no file yet: what is added is kept until `open`, which writes it down.
+  /// Without a file: `open` writes what was added before.
   ProgressFile() = default;
 
-  /// Reads what is there, and goes on behind it. `build` tells builds and their gates apart. False,
-  /// with the reason, when the file cannot be written or is something else.
+  /// Reads the existing content, and appends to it. `build` distinguishes builds and their gates.
+  /// False, with the reason, when the file cannot be written or is a different file.
   bool open(const std::string& path, std::uint64_t build, std::string& why);
 
   /// One fault, or a pair.
@@ -44,15 +44,16 @@ class ProgressFile {
   const std::set<std::string>& reached() const noexcept { return reached_; }
   /// Probes that were seen.
   const std::set<std::string>& seen() const noexcept { return seen_; }
-  /// Whether the file was of another build or gate, and is begun again.
+  /// Whether the file was of another build or gate, and was started again.
   bool outdated() const noexcept { return outdated_; }
 
   void add(std::string_view scenario, std::span<const Fault> faults);
-  /// Before the fault that led there: who knows of the one knows of the other.
+  /// Call it before adding the fault that led there: a file with the fault then has the aftermath
+  /// too.
   void add_aftermath(const Aftermath& aftermath);
   void add_reached(std::string_view name);
   void add_seen(std::string_view name);
-  /// What was added survives a kill from now on.
+  /// Everything added so far survives a kill.
   void flush() { out_.flush(); }
   bool is_open() const noexcept { return out_.is_open(); }
 

@@ -1,10 +1,10 @@
 // Second level: faults at moments of the program that no clean run has, because something has to go
-// wrong first: a new tracker, the way back from an error, what is done about the dead.
+// wrong first: a new tracker, the handling of an error, the clean-up of dead trees.
 //
-// A first fault is one of the matrix, and what its run crosses after it struck is looked at. For
-// each moment (see site_matrix) that was in no clean run of any scenario, one crossing is drawn by
-// the seed, with the first fault that led to it; there each fault strikes that is worth planning.
-// Whatever order the runs are added in, the same is drawn. Known plans come besides.
+// The first fault is one of the matrix, and the crossings of its run after the injection are
+// examined. For each moment (see site_matrix) that was in no clean run of any scenario, the seed
+// draws one crossing, with the first fault that led to it; all useful faults are injected there.
+// The result does not depend on the order in which the runs are added. Known plans are added to it.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@
 
 namespace lastref::harness {
 
-/// A fault that only comes after another one.
+/// A fault that follows another one.
 struct Pair {
   std::size_t scenario = 0;
   Fault first;
@@ -32,14 +32,14 @@ struct Pair {
   auto operator<=>(const Pair&) const = default;
 };
 
-/// Those of one scenario, of pairs that are sorted.
+/// The pairs of one scenario, from a sorted list.
 std::span<const Pair> pairs_of(std::span<const Pair> sorted, std::size_t scenario);
 
 /// Faults for one run.
 struct Together {
   std::size_t scenario = 0;
   std::vector<Fault> faults = {};
-  bool all_strike = true;  ///< Or the first one does.
+  bool all_strike = true;  ///< Or only the first one has to be injected.
   std::optional<std::uint64_t> seed = {};
 };
 
@@ -55,18 +55,18 @@ class SecondLevel {
  public:
   SecondLevel(std::span<const ScenarioMatrix> first_level, std::uint64_t seed);
 
-  /// What a run of the scenario crossed when `first` had struck. Gives those crossings that stand
-  /// for their moments by now: who adds them again, and nothing else, comes to the same pairs.
+  /// The crossings of a run of the scenario after `first` was injected. Returns those crossings
+  /// that represent their moments now: adding only these again gives the same pairs.
   std::vector<Crossing> add(std::size_t scenario,
                             const Fault& first,
                             std::span<const Crossing> after);
-  /// Moments that only such runs have.
+  /// The number of moments that only such runs have.
   std::size_t moments() const noexcept { return drawn_.size(); }
-  /// Sorted, each once.
+  /// Sorted, without duplicates.
   std::vector<Pair> pairs() const;
 
  private:
-  /// The crossing that stands for a moment: of all that were added the one with the least lot.
+  /// The crossing that represents a moment: of all that were added the one with the smallest lot.
   struct Drawn {
     std::uint64_t lot = ~std::uint64_t{0};
     std::size_t scenario = 0;

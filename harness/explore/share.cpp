@@ -12,7 +12,7 @@
 namespace lastref::harness {
 namespace {
 
-constexpr int bits_of_a_lot = 53;  ///< A double holds so many exactly.
+constexpr int bits_of_a_lot = 53;  ///< A double holds that many exactly.
 
 }  // namespace
 

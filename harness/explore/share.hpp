@@ -1,5 +1,5 @@
-// Share: what is tried of a list that is too long to try whole. Each of it is drawn by a seed and
-// by its name alone, so that the same seed draws the same, whatever stands beside it.
+// Share: the part of a long list that is tried. Each item is drawn by a seed and by its own name
+// alone, so that the same seed draws the same items, whatever else is in the list.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace lastref::harness {
 
 class Share {
  public:
-  /// `part` is more than 0, and 1 at most, which draws all.
+  /// `part` is above 0, and at most 1, which draws all.
   Share(double part, std::uint64_t seed) noexcept : part_(part), seed_(seed) {}
 
   bool draws(std::string_view name) const noexcept;

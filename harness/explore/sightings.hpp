@@ -1,4 +1,5 @@
-// Sightings: which probes the runs of a campaign saw, how many runs each, and which run first.
+// Sightings: which probes the runs of a campaign saw, the number of runs for each, and its first
+// run.
 #pragma once
 
 #include <string_view>
@@ -11,7 +12,7 @@ namespace lastref::harness {
 
 class Sightings {
  public:
-  /// `world` is where the runs are made; it outlives the object.
+  /// `world` is the world of the runs; it outlives the object.
   explicit Sightings(std::string_view world);
 
   /// Counts the runs of one job. Jobs may come in any order: the first is the one made first.

@@ -10,7 +10,7 @@
 namespace lastref::harness {
 namespace {
 
-/// A moment, and what happens at it.
+/// A moment, and the kind of fault at it.
 struct Strike {
   Moment moment;
   FaultKind kind = FaultKind::kill_before;
@@ -28,10 +28,10 @@ Strike strike_of(const Fault& fault, const ScenarioMatrix& of) {
           .whole_tree = fault.whole_tree};
 }
 
-/// A cell on its way into the matrix. Those with the least turn are taken, and of those the ones
-/// with the least lot.
+/// A candidate for the matrix. Those with the smallest turn are taken, and of those the ones with
+/// the smallest lot.
 struct Candidate {
-  std::size_t turn = 0;  ///< So many cells of its scenario are taken before it.
+  std::size_t turn = 0;  ///< Number of cells of its scenario that are taken before it.
   std::uint64_t lot = 0;
   Cell cell;
 
@@ -44,7 +44,7 @@ std::uint64_t lot_of(std::uint64_t seed, const Cell& cell) noexcept {
   return next_random(chance);
 }
 
-/// Leaves `most` at most, of as many scenarios as there are.
+/// Keeps at most `most`, from as many scenarios as possible.
 void draw(std::vector<Candidate>& candidates, std::size_t most) {
   std::ranges::sort(candidates);
   std::map<std::size_t, std::size_t> turns;
@@ -96,7 +96,7 @@ std::vector<Cell> site_matrix_of(std::span<const ScenarioMatrix> matrices, std::
     }
   }
   for (auto& [strike, mine] : candidates) {
-    // What is done about an allocation that fails depends on the callers alone.
+    // The handling of a failed allocation depends on the callers alone.
     draw(mine, strike.moment.name == allocation_site ? 1 : cells_for(strike.kind));
     for (const Candidate& drawn : mine) {
       cells.push_back(drawn.cell);

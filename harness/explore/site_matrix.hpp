@@ -1,11 +1,11 @@
-// Site matrix: the cells of all matrices, less those that strike the program at a moment at which
-// another cell strikes it as well.
+// Site matrix: the cells of all matrices, without those that repeat another cell at the same moment
+// of the program.
 //
-// A moment is a role, a call, and the chain of the implementation's calls that leads to it
+// A moment is a role, a call, and the call stack of the implementation that leads to it
 // (instrument/callers): the first call of a tree's start is one moment in a hundred scenarios, and
-// so are the thousand rounds of a loop. For each moment and each fault a few cells stand for all,
-// drawn by a seed from as many scenarios as have it: what a fault does depends on what else there
-// is, too. Other seeds look at others. A cell whose callers are unknown stands for itself.
+// so are the thousand rounds of a loop. For each moment and each fault a few cells represent all. A
+// seed draws them from as many scenarios as possible, because the effect of a fault also depends on
+// the rest of the state. Other seeds draw others. A cell with unknown callers represents itself.
 //
 // Pure: the same matrices and seed give the same cells.
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace lastref::harness {
 
-/// Where in the program a site is: a role whatever its incarnation, a call, and its callers.
+/// A moment of the program: a role without its number, a call, and its callers.
 struct Moment {
   std::string role;
   std::string name;
@@ -33,13 +33,12 @@ struct Moment {
 
 Moment moment_of(const Site& site, std::uint32_t callers);
 
-/// So many cells stand for all that strike the program at one moment in one way. What a death
-/// leaves depends on all else that there is. What is done about an error, or in another order,
-/// depends on the code around it above all; and most moments have several errors, each in scenarios
-/// of its own.
+/// The number of cells that represent all with the same moment and kind of fault. What a death
+/// leaves depends on all other state. The handling of an error, or of another order, depends mainly
+/// on the code around it; and most moments have several errors, each in scenarios of its own.
 std::size_t cells_for(FaultKind kind) noexcept;
 
-/// The matrix of one scenario, and where its sites come from.
+/// The matrix of one scenario, and the callers of its sites.
 struct ScenarioMatrix {
   std::vector<Fault> faults;
   std::map<Site, std::uint32_t> callers;
@@ -57,14 +56,14 @@ ScenarioMatrix scenario_matrix_of(std::span<const Crossing> clean);
 
 /// Every cell.
 std::vector<Cell> all_cells_of(std::span<const ScenarioMatrix> matrices);
-/// Sorted, each once.
+/// Sorted, without duplicates.
 std::vector<Cell> site_matrix_of(std::span<const ScenarioMatrix> matrices, std::uint64_t seed);
 
-/// How many chains of callers, each in a role, lead to an allocation.
+/// The number of call stacks, each in a role, that lead to an allocation.
 std::size_t allocation_sites_of(std::span<const ScenarioMatrix> matrices);
 
-/// Brings them into an order in which a budget that ends early has looked everywhere a little;
-/// always the same one.
+/// Reorders them so that a budget that ends early has covered everything a little; always the same
+/// order.
 void mix(std::vector<Cell>& cells);
 
 }  // namespace lastref::harness

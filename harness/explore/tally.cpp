@@ -17,7 +17,7 @@ bool claims(const Outcome& outcome, const std::string& claim) {
   return std::ranges::find(outcome.findings, claim, &Finding::claim) != outcome.findings.end();
 }
 
-/// Keeps the ones planned first, so that worlds side by side do not change what is shown.
+/// Keeps the ones planned first, so that parallel worlds do not change what is shown.
 void keep_first(ViolationGroup& group, Violation&& violation) {
   const auto position =
       std::ranges::upper_bound(group.first, violation.run, std::less{}, &Violation::run);
@@ -25,7 +25,7 @@ void keep_first(ViolationGroup& group, Violation&& violation) {
   if (group.first.size() <= shown_in_full) {
     return;
   }
-  // One that repeats is worth more than three that do not.
+  // One repeatable violation is worth more than three that do not repeat.
   const bool last_alone_repeats =
       group.first.back().repeats && std::ranges::count(group.first, true, &Violation::repeats) == 1;
   group.first.erase(last_alone_repeats ? group.first.end() - 2 : group.first.end() - 1);

@@ -1,4 +1,4 @@
-// Tally: adds outcomes up to a report. Says nothing about what to run.
+// Tally: adds outcomes to a report. It does not decide what to run.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ class Tally {
   Tally& operator=(const Tally&) = delete;
   ~Tally() = default;
 
-  /// Counts what one job gave. `scenario` is its index in the report.
+  /// Counts the result of one job. `scenario` is its index in the report.
   void add(Report& report, const Scenario& scenario, const Done& done);
   void reach(std::size_t point) { reached_.set(point); }
   const PointSet& reached() const noexcept { return reached_; }

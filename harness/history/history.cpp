@@ -22,27 +22,27 @@ std::string text_of_value(std::uint64_t value) {
   return "0x" + digits;
 }
 
-/// What the operations say of one slot. Of several that ask for the same, the one that asks most is
+/// The evidence of the operations about one slot. Of several with the same demand the strictest is
 /// kept.
 struct Slot {
   std::uint64_t index = 0;
-  const Operation* nothing = nullptr;      ///< get that saw nothing, invoked last
-  const Operation* sight = nullptr;        ///< get that saw a value, returned first
-  const Operation* other_sight = nullptr;  ///< get that saw a value different from another's
-  const Operation* taken = nullptr;        ///< put told true
+  const Operation* nothing = nullptr;      ///< the last invoked get that saw nothing
+  const Operation* sight = nullptr;        ///< the first returned get that saw a value
+  const Operation* other_sight = nullptr;  ///< a get that saw a different value
+  const Operation* taken = nullptr;        ///< a put that returned true
   const Operation* taken_again = nullptr;  ///< another one
-  const Operation* refused = nullptr;      ///< put told false, returned first
+  const Operation* refused = nullptr;      ///< the put that returned false first
   // Of puts that may have taken effect:
-  const Operation* winner = nullptr;  ///< can be the one that did, invoked first
+  const Operation* winner = nullptr;  ///< the first invoked one that can be the one that did
   const Operation* misfit = nullptr;  ///< has the right value at the wrong time
   std::uint32_t misfit_count = 0;
-  const Operation* untrue = nullptr;  ///< put told false whose value was seen
+  const Operation* untrue = nullptr;  ///< put that returned false although its value was seen
 
   /// Whether it certainly had a value in the end.
   bool has_value() const noexcept { return taken != nullptr || sight != nullptr; }
-  /// The last moment at which it had none yet.
+  /// The last moment at which it certainly had no value.
   Moment empty_until() const noexcept { return nothing == nullptr ? 0 : nothing->invoked; }
-  /// The operation that returned first of those that prove a value; none if there is none.
+  /// The operation that returned first of those that prove a value; null if there is none.
   const Operation* proof(Refusals refusals) const noexcept {
     if (refused == nullptr || refusals == Refusals::at_any_time) {
       return sight;
@@ -51,7 +51,7 @@ struct Slot {
   }
 };
 
-/// When the first freeze may have come, as a list of spans.
+/// The possible moments of the first freeze, as a list of spans.
 class Freezing {
  public:
   struct Span {
@@ -73,8 +73,9 @@ class Freezing {
     }
   }
 
-  /// All is read. The first freeze is not after the return of one that certainly froze: the span of
-  /// one invoked after that ends before it begins, and has no moment in it.
+  /// Call it after all operations are read. The first freeze is not after the return of one that
+  /// certainly froze. A freeze invoked after that has a span that ends before it begins, and
+  /// contains no moment.
   void settle(Refusals refusals) {
     for (const Operation* freeze : freezes_) {
       spans_.push_back({freeze->invoked, std::min(freeze->returned, latest())});
@@ -96,8 +97,8 @@ class Freezing {
       return std::max(span.from, from) <= std::min(span.until, until);
     });
   }
-  /// The freeze that was invoked first, and of those that certainly froze the one that returned
-  /// first; none if there is none.
+  /// The freeze that was invoked first, and the one that returned first of those that certainly
+  /// froze; null if there is none.
   const Operation* first() const noexcept { return first_; }
   const Operation* certain() const noexcept { return certain_; }
 
@@ -129,7 +130,7 @@ class HistoryOracle {
   }
 
  private:
-  /// A slot, and the moment that it asks of the freeze: not before, or not after.
+  /// A slot, and the limit that it sets for the moment of the freeze: not before, or not after.
   struct Demand {
     const Slot* slot = nullptr;
     Moment moment = 0;
@@ -190,7 +191,7 @@ class HistoryOracle {
     return found->second;
   }
 
-  /// Whether it was this put that took effect. All that the gets saw is known.
+  /// Whether this put may be the one that took effect. All values seen by gets are known.
   void consider(const Operation& put, Slot& slot) const {
     if (slot.sight != nullptr && slot.sight->value != put.value) {
       return;
@@ -234,10 +235,10 @@ class HistoryOracle {
         not_after_ = {&slot, latest};
       }
     }
-    // Otherwise no freeze is too early, for then the slot was left empty, and none too late.
+    // Otherwise no freeze is too early, because the slot was left empty, and none too late.
   }
 
-  /// Every slot for itself allows a freeze; the two that ask most have to allow the same one.
+  /// Each slot alone allows a freeze; the two strictest demands have to allow the same one.
   void judge_together() {
     const Moment from = not_before_.slot == nullptr ? 0 : not_before_.moment;
     const Moment until = not_after_.slot == nullptr ? never : not_after_.moment;
@@ -256,7 +257,7 @@ class HistoryOracle {
                                 ", and no freeze was under way in between");
   }
 
-  /// What is wrong whatever the puts did at which time; empty if nothing is.
+  /// A contradiction that does not depend on the times of the puts; empty if there is none.
   std::string contradiction_in(const Slot& slot) const {
     if (slot.taken_again != nullptr) {
       return told(*slot.taken) + ", and so did " + named(*slot.taken_again);
@@ -278,7 +279,7 @@ class HistoryOracle {
     return {};
   }
 
-  /// Why a value that was there cannot have come from any put.
+  /// Why an existing value cannot have come from any put.
   std::string misfit_of(const Slot& slot) const {
     if (slot.misfit == nullptr) {
       return slot.untrue == nullptr ? told(*slot.sight) + ", which nobody put"
@@ -296,7 +297,7 @@ class HistoryOracle {
     return late_or_early(slot, *slot.misfit);
   }
 
-  /// A put, and the get or put that it is too late or too early for.
+  /// A put, and the get or put for which it is too late or too early.
   std::string late_or_early(const Slot& slot, const Operation& put) const {
     if (put.returned < slot.empty_until()) {
       return told(*slot.nothing) + " after " + told(put) +
@@ -328,7 +329,7 @@ class HistoryOracle {
     return text + ", and " + told(*slot.nothing) + " after " + told(*slot.misfit);
   }
 
-  /// The value came, as the operations that show how early it can have been have it.
+  /// When the value came, described by the operations that show its earliest moment.
   std::string taking_of(const Slot& slot) const {
     const Operation& winner = *slot.winner;
     std::string text;

@@ -56,8 +56,8 @@ void HistoryLog::UnderWay::end(Ending ending, std::uint64_t value) const noexcep
   if (entry_ == nullptr) {
     return;
   }
-  // A moment's increment is both an acquire and a release: what an operation with an earlier return
-  // did has happened before what one with a later invocation does.
+  // The increment of the clock is both an acquire and a release: the effects of an operation happen
+  // before every operation that is invoked after its return.
   const std::uint64_t now = std::atomic_ref(*clock_).fetch_add(1, std::memory_order_acq_rel);
   LASTREF_ASSERT(entry_->state == invoked);
   entry_->ending = ending;
@@ -94,8 +94,8 @@ HistoryLog::UnderWay HistoryLog::invoke(const Invocation& invocation) noexcept {
   entry.slot = invocation.slot;
   entry.value = invocation.kind == OperationKind::put ? invocation.value : 0;
   entry.invoked = std::atomic_ref(head_->clock).fetch_add(1, std::memory_order_acq_rel);
-  // Nobody reads this before all writers are gone. The order is for a writer that is killed: the
-  // operation does not begin before its entry is whole.
+  // No process reads this before all writers have ended. The order matters for a writer that is
+  // killed: the operation does not begin before its entry is complete.
   std::atomic_ref(entry.state).store(invoked, std::memory_order_release);
   return {head_->clock, &entry};
 }

@@ -1,17 +1,18 @@
-// HistoryLog: who asked a cache for what, and when, in memory that many processes share.
+// HistoryLog: the operations of all callers of a cache with their moments, in memory shared by many
+// processes.
 //
 // Invocations and returns take their moments from one counter in that memory, so their order is
-// exact across threads and processes. An operation is claimed, filled, given its moment and
-// published before it is begun, and its ending is published after it has returned: of a writer
-// killed in between, an operation is left that never returned, or none that was begun. Nothing
-// waits for anything, so the dead hold nobody up.
+// exact across threads and processes. A writer claims, fills, dates and publishes an operation
+// before it begins, and publishes its ending after it has returned. If the writer is killed in
+// between, the log has an operation that never returned, or none that has begun. No process waits
+// for another, so dead ones delay none.
 //
 //   HistoryLog log(memory);
 //   const auto asked = log.invoke({.actor = "worker_1", .kind = put, .slot = 3, .value = hash});
 //   asked.answered(cache.put(3, bytes).value());
 //
-// Limits: the counter orders memory for all who use it, as a lock would that nobody waits for. What
-// goes wrong only where neighbours in time do not see each other's writes may hide from it.
+// Limits: the counter orders memory accesses of its users, like a lock that is always free. So it
+// may hide errors that occur only where concurrent operations do not see each other's writes.
 #pragma once
 
 #include <cstddef>
@@ -31,19 +32,19 @@ class HistoryLog {
   struct Entry;
 
   struct Invocation {
-    std::string_view actor;  ///< As `is_name_of_actor` has it. Up to 22 bytes stay as they are.
+    std::string_view actor;  ///< As is_name_of_actor requires. Up to 22 bytes are kept as they are.
     oracle::OperationKind kind{};
-    std::uint64_t slot = 0;   ///< Not of a freeze.
+    std::uint64_t slot = 0;   ///< Unused for a freeze.
     std::uint64_t value = 0;  ///< Of a put: the identity of its bytes.
   };
 
-  /// An operation that is under way: say once, from the same process, how it came back. Left alone
-  /// it never returned.
+  /// An operation in progress: report its ending once, from the same process. Without that it never
+  /// returned.
   class UnderWay {
    public:
-    /// A get: the identity of what it saw, or nothing.
+    /// The ending of a get: the identity of the value, or nothing.
     void saw(std::optional<std::uint64_t> value) const noexcept;
-    /// A put or a freeze.
+    /// The ending of a put or a freeze.
     void answered(bool yes) const noexcept;
     void failed() const noexcept;
 
@@ -56,19 +57,19 @@ class HistoryLog {
     Entry* entry_;  ///< nullptr when the log was full
   };
 
-  /// Bytes that a log of so many operations needs.
+  /// Size in bytes of a log of that many operations.
   static std::size_t size_for(std::uint32_t operations) noexcept;
 
-  /// Lives in memory that belongs to somebody else: shared, on a boundary of 64 bytes, and zero
-  /// before the first of all its logs. Each process makes its own, over the same bytes.
+  /// Uses memory owned by the caller: shared, aligned to 64 bytes, and zero before the first of all
+  /// its logs. Each process makes its own log, over the same bytes.
   explicit HistoryLog(std::span<std::byte> memory) noexcept;
 
   /// The operation begins when this has returned.
   UnderWay invoke(const Invocation& invocation) noexcept;
 
-  /// What was written, in the order of invocations' claims. No writer is left.
+  /// The recorded operations, in the order of their claims. No writer may be left.
   ///
-  /// Errors  no_buffer_space: not every operation found space, and of the rest nothing follows.
+  /// Errors  no_buffer_space: some operations found no space, so the rest proves nothing.
   Result<oracle::History> history(oracle::Refusals refusals) const;
 
  private:

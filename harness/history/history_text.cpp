@@ -36,7 +36,8 @@ std::string text_of(std::uint64_t number, int base) {
   return {digits.data(), written.ptr};
 }
 
-/// All of `text`, and only digits: no sign, no blank, and of hex digits no capitals.
+/// Parses all of `text`, which must be only digits: no sign, no blank, and only lower-case hex
+/// digits.
 std::optional<std::uint64_t> parse_number(std::string_view text, int base) {
   std::uint64_t number = 0;
   const char* const end = text.data() + text.size();
@@ -74,7 +75,8 @@ std::string text_of_ending(const Operation& operation) {
   LASTREF_ASSERT(false);
 }
 
-/// What the token says, whatever the kind of operation; the value of a get is in `into` then.
+/// The ending that the token means, whatever the kind of operation; stores the value of a get in
+/// `into`.
 std::optional<Ending> parse_ending(std::string_view token, Operation& into) {
   if (token == "error") {
     return Ending::failed;
@@ -96,7 +98,7 @@ std::optional<Ending> parse_ending(std::string_view token, Operation& into) {
   return Ending::value;
 }
 
-/// Cuts the first token off; tokens are parted by one space.
+/// Removes and returns the first token; tokens are separated by one space.
 std::string_view next_token(std::string_view& text) noexcept {
   const std::size_t end = std::min(text.find(' '), text.size());
   const std::string_view token = text.substr(0, end);
@@ -106,7 +108,7 @@ std::string_view next_token(std::string_view& text) noexcept {
 
 class HistoryReader {
  public:
-  /// The next line, without its end; what is wrong with it, if anything is.
+  /// Reads the next line, without its end; returns the mistake in it, if there is one.
   std::optional<Mistake> read(std::string_view line) {
     if (line.empty() || line.starts_with('#')) {
       return std::nullopt;
@@ -159,7 +161,7 @@ class HistoryReader {
     return std::nullopt;
   }
 
-  /// "[1..2]" or "[1..]". The last of all moments is `never`, and no moment of anything.
+  /// "[1..2]" or "[1..]". The highest moment is `never`, and no valid moment.
   static bool parse_moments(std::string_view token, Operation& into) {
     const std::size_t dots = token.find("..");
     if (!token.ends_with(']') || dots == std::string_view::npos) {

@@ -1,4 +1,4 @@
-// History as text, one operation a line, for people to read and for files to keep.
+// History as text, one operation per line, for people and for files.
 //
 //   # The second get came too late to see nothing.
 //   refusals when_frozen
@@ -9,8 +9,8 @@
 //   [10..12] worker_3 put 4 0xcc = error
 //   [13..14] root freeze = true
 //
-// Without " = " an operation never returned. Lines that are empty or start with '#' say nothing;
-// `refusals` may stand once, before all operations, and is when_frozen otherwise.
+// Without " = " an operation never returned. Empty lines and lines that start with '#' are ignored;
+// `refusals` may occur once, before all operations, and defaults to when_frozen.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@
 
 namespace lastref::harness::oracle {
 
-/// What is wrong with a line.
+/// The mistake in a line.
 enum class Mistake : std::uint8_t {
   no_moments,        ///< It does not start with "[1..2]" or "[1..]".
   moments_reversed,  ///< It returns before it is invoked.
@@ -32,7 +32,8 @@ enum class Mistake : std::uint8_t {
   no_kind,    ///< get, put or freeze
   no_slot,    ///< a decimal number
   no_value,   ///< 0x and lower-case hex digits
-  no_ending,  ///< It has returned, but not as its kind does; or never, and yet in some way.
+  no_ending,  ///< It returned, but with an ending that its kind does not have; or it never
+              ///< returned, but has an ending.
   text_left_over,
   no_refusals,    ///< `refusals` without one of its three tokens
   late_refusals,  ///< `refusals` twice, or after an operation
@@ -48,10 +49,11 @@ struct Misreading {
 /// "line 3 names no slot"
 std::string describe(const Misreading& misreading);
 
-/// Whether a name can stand in a text: it is not empty, and has neither blanks nor control signs.
+/// Whether a name can occur in a text: it is not empty, and has neither blanks nor control
+/// characters.
 bool is_name_of_actor(std::string_view name) noexcept;
 
-/// REQUIRES operations that are sound, of actors whose names can stand in a text.
+/// REQUIRES operations that are sound, of actors with names that can occur in a text.
 std::string to_text(const History& history);
 
 /// Actors are numbered in the order in which they first appear.

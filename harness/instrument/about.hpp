@@ -1,8 +1,8 @@
-// about: what a call is about, told from its arguments.
+// about: the object of a call, derived from its arguments.
 //
 // For about(os::Fd{4}, os::Bytes()) that is descriptor 4, for about(os::PathAt("/a"), 0600U) the
-// path /a, and for about(os::Fd{4}, std::string("/socket")) the path: who is told of a failed bind
-// wants to know where.
+// path /a, and for about(os::Fd{4}, std::string("/socket")) the path: the report of a failed bind
+// needs the address.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace lastref::harness {
 
-/// A path or name, the last one if there are two; or else a descriptor, a process or a signal.
+/// A path or name, the last one if there are two; otherwise a descriptor, a process or a signal.
 struct About {
   const os::PathAt* where = nullptr;
   const std::string* name = nullptr;
   std::optional<os::Fd> fd = {};
   std::optional<os::Pid> pid = {};
   std::optional<os::Signal> signal = {};
-  std::int64_t mode = 0;   ///< Of what it makes; -1 if it could make something, and does not.
-  std::int64_t bytes = 0;  ///< that it is given
+  std::int64_t mode = 0;   ///< Of what it creates; -1 if it can create something, but does not.
+  std::int64_t bytes = 0;  ///< given to it
 
-  /// As it was given.
+  /// The path or name as it was given.
   std::optional<std::string_view> path() const noexcept {
     if (where != nullptr) {
       return where->path;

@@ -17,36 +17,36 @@
 #include <vector>
 
 // The C++ library's own copies keep no frame pointers, and a walk from an allocation in them would
-// end there. These are linked instead.
+// end there. The program links these instances instead.
 template class std::basic_string<char>;
 
 namespace lastref::harness {
 namespace {
 
-/// As namespaces stand in mangled names.
+/// The namespaces in mangled names.
 constexpr std::string_view product_mark = "7lastref";
 constexpr std::string_view harness_mark = "7lastref7harness";
-/// What may come before: that it is nested, local, const or a thunk. What has our names among its
-/// parameters alone is a library's, and whether it has a frame is up to the compiler.
+/// Characters before the mark: the name is nested, local, const or a thunk. A function with our
+/// names only among its parameters is a library's, and the compiler decides whether it has a frame.
 constexpr std::string_view before_mark = "_ZNKLTchnv0123456789";
-/// What lies below the instruments, and at the bottom of a real thread's stack.
+/// Functions below the instruments, and at the bottom of a real thread's stack.
 constexpr std::string_view kernel_mark = "Kernel";
 
-/// Longer chains are as good as equal.
+/// Longer call stacks are equal if this many frames are.
 constexpr std::size_t frames_max = 64;
 
-/// `seam` is that part of the harness which is an Os: what is called from there serves the harness.
+/// `seam` is the part of the harness that is an Os: calls made from there serve the harness.
 enum class Room : std::uint8_t { other, product, harness, seam };
 
 struct Function {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
   Room room = Room::other;
-  std::string symbol = {};  ///< Of the product's alone
+  std::string symbol = {};  ///< Only of the product's
 };
 
-/// `symbol` begins behind the harness's mark: with the length and the name of a class or of the
-/// namespace of the simulated kernel. Threads and exit hooks are the product's.
+/// `symbol` is the part after the harness's mark: it begins with the length and the name of a
+/// class, or of the namespace of the simulated kernel. Threads and exit hooks are the product's.
 bool is_seam(std::string_view symbol) noexcept {
   if (symbol.starts_with("3sim")) {
     return true;
@@ -114,7 +114,7 @@ std::vector<Function> functions_of_program() {
   return functions;
 }
 
-/// By how much the program lies elsewhere in memory than its file says.
+/// The difference between the addresses of the program in memory and in its file.
 std::uintptr_t load_bias() {
   std::uintptr_t bias = 0;
   const auto take_first = [](dl_phdr_info* program, std::size_t /*size*/, void* into) {
@@ -141,13 +141,13 @@ const Symbols& symbols() {
   return read;
 }
 
-/// A stack on its way up.
+/// A call stack, built from the innermost frame upwards.
 class Chain {
  public:
   explicit Chain(bool ends_at_harness) noexcept : ends_at_harness_(ends_at_harness) {}
 
   bool is_empty() const noexcept { return size_ == 0; }
-  /// Whether the harness's code that was reached is an Os.
+  /// Whether the code of the harness that was reached is an Os.
   bool is_of_seam() const noexcept { return is_of_seam_; }
   const Function* innermost() const noexcept { return innermost_; }
 
@@ -159,7 +159,7 @@ class Chain {
       is_of_seam_ = room == Room::seam;
       return size_ == 0 && !ends_at_harness_;
     }
-    // A call that calls itself is the same moment at every depth.
+    // A recursive call is the same site at every depth.
     if (room == Room::product && size_ < frames_.size() &&
         std::ranges::find(frames(), address) == frames().end()) {
       innermost_ = size_ == 0 ? function : innermost_;
@@ -187,13 +187,13 @@ class Chain {
   std::size_t size_ = 0;
 };
 
-/// As every function of the program lays it down, which is built with frame pointers.
+/// The layout of a frame in functions built with frame pointers, as all of the program are.
 struct Frame {
   const Frame* caller;
   std::uintptr_t return_address;
 };
 
-/// No frame of a function is longer; what lies farther off is no frame.
+/// The maximum distance of two frames; a pointer beyond it is not a frame.
 constexpr std::uintptr_t frame_size_max = std::uintptr_t{1} << 20U;
 
 /// Stacks grow downward.
@@ -206,7 +206,7 @@ const Frame* caller_of(const Frame* frame) noexcept {
 }
 
 void walk(const Frame* frame, Chain& chain) noexcept {
-  // What is returned to lies behind the call, and may belong to the next function.
+  // The return address follows the call, and may belong to the next function.
   while (frame != nullptr && chain.add(frame->return_address - 1 - symbols().bias)) {
     frame = caller_of(frame);
   }

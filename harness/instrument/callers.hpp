@@ -1,9 +1,10 @@
-// Callers: where in the implementation a crossing comes from.
+// Callers: the call stack of a crossing in the implementation.
 //
-// The chain of calls of the implementation that leads to it, from the harness's own seam below up
-// to the harness's own code above: an operation of a role, the body of a process, a thread's first
-// function. Two crossings with one chain are one moment of the program, in two scenarios or in two
-// rounds of a loop. Read from the stack and from the symbols of the program.
+// It consists of the calls of the implementation that lead to the crossing, from the harness's seam
+// below up to the harness's code above: an operation of a role, the body of a process, the first
+// function of a thread. Two crossings with the same call stack are the same site of the program, in
+// two scenarios or in two rounds of a loop. Read from the stack and from the symbols of the
+// program.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +12,20 @@
 
 namespace lastref::harness {
 
-/// Reads the symbols, once: before the first run, for no run has time or memory for it. False
-/// where there are none: then no crossing has callers.
+/// Reads the symbols, once: call it before the first run, because no run has time or memory for it.
+/// False where there are no symbols: then no crossing has callers.
 bool knows_callers();
 
-/// Of whoever calls it: equal for equal chains, in one build of the program; 0 where unknown.
+/// The call stack of the caller: equal for equal call stacks in one build of the program; 0 where
+/// it is unknown.
 ///
-/// Signal safety   allocates and locks nothing once `knows_callers` came back.
+/// Signal safety   allocates and locks nothing once `knows_callers` has returned.
 std::uint32_t callers_here() noexcept;
 
-/// The same for an allocation, from the frame of its operator new on. 0: it is not the product's,
-/// or unknown.
+/// The same for an allocation, from the frame of its operator new upwards. 0: it is unknown, or not
+/// the product's.
 std::uint32_t callers_of_allocation(const void* frame) noexcept;
-/// The product's function that makes it, for people.
+/// The function of the product that makes it, for reports.
 std::string function_of_allocation(const void* frame);
 
 }  // namespace lastref::harness

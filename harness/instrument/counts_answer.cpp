@@ -22,7 +22,7 @@ Number number_at(std::span<const std::byte> bytes, std::size_t at) noexcept {
   return static_cast<Number>(number);
 }
 
-/// Adds a packet's entries; false when it is none.
+/// Adds a packet's entries; false if it is malformed.
 bool read_entries(std::span<const std::byte> packet, std::vector<Counted>& into) {
   std::size_t at = header_size;
   while (at < packet.size()) {
@@ -51,7 +51,7 @@ bool read_entries(std::span<const std::byte> packet, std::vector<Counted>& into)
 
 CountsPacket read_counts(std::span<const std::byte> packet, std::vector<Counted>& into) {
   const bool is_reply = packet.size() >= header_size && packet[1] == verb_reply;
-  // A tracker without a descriptor for us refuses, and says why; that is no count of nothing.
+  // A tracker without a descriptor for us refuses and gives the reason; that is not an empty count.
   if (!is_reply || number_at<std::uint32_t>(packet, status_at) != 0 ||
       !read_entries(packet, into)) {
     return CountsPacket::malformed;

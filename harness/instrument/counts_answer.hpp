@@ -1,7 +1,7 @@
-// counts_answer: the question of what a tracker counts, and its answer, for those who ask from
-// outside.
+// counts_answer: the request for the counts of a tracker, and its reply, for observers outside the
+// product.
 //
-// Knows the protocol from its description only, and shares no code with it.
+// It knows the protocol only from its description, and shares no code with it.
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@
 
 namespace lastref::harness {
 
-/// One packet: `counts`, with 1 for its id.
+/// One packet: `counts`, with request id 1.
 inline constexpr std::array<std::uint8_t, 12> counts_question = {
     2, 6, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0};
-/// An answer's packets are no longer.
+/// The maximum size of a packet of a reply.
 inline constexpr std::size_t counts_packet_max = std::size_t{64} * 1024;
 
 struct Counted {
@@ -28,7 +28,7 @@ struct Counted {
 
 enum class CountsPacket : std::uint8_t { malformed, more_follow, last };
 
-/// Adds what a packet says.
+/// Adds the entries of a packet.
 CountsPacket read_counts(std::span<const std::byte> packet, std::vector<Counted>& into);
 
 }  // namespace lastref::harness

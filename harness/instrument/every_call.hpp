@@ -1,4 +1,4 @@
-// every_call: a class of Os whose calls are written once, for all rows of calls.def.
+// every_call: a class of Os that implements its calls once for all rows of calls.def.
 //
 // EveryCall<Self> is an os::Os that overrides each method with a row by Self::every. So in
 //
@@ -11,14 +11,14 @@
 //     }
 //     Status close(os::Fd fd) noexcept override { ... }
 //
-// sync(fd) is every<Call::sync>(fd), which gives the answer of inner.sync(fd), and a call that gets
-// a row is counted as well. What is special, as close is here, Self overrides as ever. The methods
-// without a row are Self's to write.
+// sync(fd) is every<Call::sync>(fd), which returns the result of inner.sync(fd). A call that gets a
+// row later is counted as well. Self overrides special calls, like close here, in the usual way.
+// Self also implements the methods without a row.
 //
-// How: each row makes a CallOf, which knows how to name the method, and an Override of the method,
-// whose signature the compiler tells from that of Os. An Override derives from that of the row
-// above it, the first one from os::Os, and EveryCall is the last one. Which of its calls Self
-// overrides is known when `every` is, so it is never instantiated for one of these.
+// Implementation: each row defines a CallOf, which names the method, and an Override of the method,
+// with the signature that the compiler derives from Os. An Override derives from that of the row
+// above it, the first one from os::Os, and EveryCall is the last one. The compiler knows which
+// calls Self overrides when it knows `every`, so it never instantiates `every` for one of these.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ namespace lastref::harness {
 
 /// A row, for templates. Its members are
 ///   Method            the type of a pointer to the method of os::Os
-///   traits            as the table says
-///   make(of, given)   calls the method of that name, of an Os or of anything else that has one
+///   traits            as in the table
+///   make(of, given)   calls the method of that name, on an Os or any other object that has one
 template <Call call>
 struct CallOf;
 
@@ -94,7 +94,7 @@ using EveryCall = Override<last_row(), Self>;
 template <bool is_noexcept, typename Answer, typename... Given>
 Answer answer_of(Answer (os::Os::*)(Given...) noexcept(is_noexcept));
 
-/// What the method returns.
+/// The return type of the method.
 template <Call call>
 using AnswerOf = decltype(answer_of(typename CallOf<call>::Method{}));
 
@@ -104,12 +104,12 @@ inline constexpr bool can_fail = requires(AnswerOf<call> answer) {
   answer.error();
 };
 
-/// Whether it may take fewer bytes than it is given.
+/// Whether it may transfer fewer bytes than it is given.
 template <Call call>
 inline constexpr bool may_shorten =
     CallOf<call>::traits == Traits::shortens || CallOf<call>::traits == Traits::waits_short;
 
-/// What a call is given, or the first `taken(size)` bytes of it if it may take fewer.
+/// The arguments of a call, or the first `taken(size)` bytes of them if it may transfer fewer.
 template <Call call, typename Given, typename Taken>
 const Given& part_of(const Given& given, const Taken&) noexcept {
   return given;

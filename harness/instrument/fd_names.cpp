@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t tree_digits = 32;
 constexpr std::size_t first_free = 3;
-constexpr std::size_t contexts_max = 256;  // of a program; those after them have no name
+constexpr std::size_t contexts_max = 256;  // of a program; further ones have no name
 
 bool is_hex(char each) noexcept {
   return (each >= '0' && each <= '9') || (each >= 'a' && each <= 'f');
@@ -22,14 +22,14 @@ bool is_chance(std::string_view text) noexcept {
   return text.size() == tree_digits && std::ranges::all_of(text, is_hex);
 }
 
-/// Takes a prefix away, if it is there.
+/// Removes a prefix, if it is there.
 bool take(std::string_view& text, std::string_view prefix) noexcept {
   const bool is_there = text.starts_with(prefix);
   text.remove_prefix(is_there ? prefix.size() : 0);
   return is_there;
 }
 
-/// Takes a decimal number and the sign behind it away, if they are there.
+/// Removes a decimal number and the character after it, if they are there.
 bool take_number(std::string_view& text, char sign) noexcept {
   const std::size_t end = text.find_first_not_of("0123456789");
   const bool is_there = end != std::string_view::npos && end > 0 && text[end] == sign;
@@ -37,7 +37,8 @@ bool take_number(std::string_view& text, char sign) noexcept {
   return is_there;
 }
 
-/// "array" for a name like 12-34-<32 hex>.npy, and "array.part" with .part behind it; else nothing.
+/// "array" for a name like 12-34-<32 hex>.npy, "array.part" for one with .part at the end; else
+/// empty.
 std::string_view name_of_array(std::string_view name) noexcept {
   const bool has_process = take_number(name, '-');
   const bool has_thread = has_process && take_number(name, '-');
@@ -48,8 +49,8 @@ std::string_view name_of_array(std::string_view name) noexcept {
   return name == ".npy" ? "array" : name == ".npy.part" ? "array.part" : "";
 }
 
-/// "cache.lock" for a name like 12-<32 hex>.lock, and so for the other files of a cache; else
-/// nothing.
+/// "cache.lock" for a name like 12-<32 hex>.lock, and so on for the other files of a cache; else
+/// empty.
 std::string_view name_of_cache(std::string_view name) noexcept {
   if (!take_number(name, '-') || !is_chance(name.substr(0, tree_digits))) {
     return {};
@@ -61,15 +62,15 @@ std::string_view name_of_cache(std::string_view name) noexcept {
                            : "";
 }
 
-/// A name that is kept as long as the program runs.
+/// A name that is kept until the program ends.
 struct Kept {
   enum State : std::uint8_t { free, being_written, whole };
   std::atomic<State> state = free;
   ObjectText name;
 };
 
-/// "arrays:<context>". There are few contexts, and who looks for one in vain finds no place in the
-/// end: then it has none. Not on the heap, which a simulated run takes back.
+/// "arrays:<context>". There are few contexts; one that finds no free place has no name. Not on the
+/// heap, which a simulated run takes back.
 std::string_view name_of_context(std::string_view context) noexcept {
   static std::array<Kept, contexts_max> names;
   const ObjectText wanted("arrays:" + std::string(context));
@@ -80,7 +81,7 @@ std::string_view name_of_context(std::string_view context) noexcept {
       each.state = Kept::whole;
       return each.name.view();
     }
-    // Whoever meets one that is being written makes another: two with one name do no harm.
+    // A name that is being written is added again: two entries with one name do no harm.
     if (found == Kept::whole && each.name == wanted.view()) {
       return each.name.view();
     }
@@ -88,7 +89,7 @@ std::string_view name_of_context(std::string_view context) noexcept {
   return "arrays";
 }
 
-/// For a name like lastref_memmapping_folder_12_<32 hex>_<context>; else nothing.
+/// For a name like lastref_memmapping_folder_12_<32 hex>_<context>; else empty.
 std::string_view name_of_arrays(std::string_view name) noexcept {
   if (!take(name, "lastref_memmapping_folder_") || !take_number(name, '_') ||
       !is_chance(name.substr(0, tree_digits)) || name.substr(tree_digits, 1) != "_") {
@@ -218,7 +219,7 @@ std::vector<std::string> FdNames::still_open() {
       names.emplace_back(entries_[at].name);
     }
   }
-  // By name: where they lie is chance.
+  // Sorted by name: their addresses are random.
   std::vector<std::string> maps;
   for (const auto& [at, mapped] : maps_) {
     maps.push_back("map:" + std::string(mapped.name));
@@ -265,7 +266,7 @@ std::string_view FdNames::joined(std::string_view prefix, std::string_view rest)
 
 std::uint32_t FdNames::count(std::string_view name, std::string_view object) {
   const std::scoped_lock held(mutex_);
-  // Both hashes are of short words of one run; a collision would merge two counts, the same each
+  // Both hashes are of short words of one run; a collision would merge two counts, the same in each
   // run.
   return ++counts_[hash_of(name) * 31 + hash_of(object)];
 }

@@ -1,7 +1,7 @@
-// FdNames: what a process calls its descriptors and maps, without machine, pid or chance in the
-// names; and how often each call crossed each of them.
+// FdNames: names of the descriptors and maps of a process, without machine, pid or random part; and
+// the number of crossings of each call at each of them.
 //
-// Names are kept as long as the object lives, so views of them stay good.
+// The names are kept while the object exists, so views of them remain valid.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace lastref::harness {
 
-/// The last component of a path, with these for what is named by chance:
+/// The last component of a path, with these replacements for random names:
 ///   <32 hex>                                              tree
 ///   <digits>-<digits>-<32 hex>.npy, and the same .part     array, array.part
 ///   lastref_memmapping_folder_<digits>_<32 hex>_<context>  arrays:<context>; arrays if that is hex
@@ -34,19 +34,19 @@ class FdNames {
   /// A new descriptor. `path` is its full path, if it has one.
   void open(os::Fd fd, std::string_view name, std::string_view path = {});
   void close(os::Fd fd) noexcept;
-  /// The descriptor names a child whose end somebody has to fetch,
+  /// The descriptor refers to a child that has to be reaped,
   void is_child(os::Fd fd);
-  /// and has fetched.
+  /// and has been reaped.
   void is_reaped(os::Fd fd) noexcept;
   void rename(os::Fd fd, std::string_view name);
 
   std::string_view name_of(os::Fd fd);
   std::string_view path_of(os::Fd fd);
-  /// The full path of a file, as far as it is known.
+  /// The full path of a file, as far as known.
   std::string path_of(const os::PathAt& where);
-  /// What was at `from`, or below, is at `to` now. It keeps its name.
+  /// A rename: paths at or below `from` are now at or below `to`. Names do not change.
   void move(std::string_view from, std::string_view to);
-  /// A new map of something that is called `name`.
+  /// A new map of an object called `name`.
   void map(os::Bytes mapped, std::string_view name);
   void unmap(os::Bytes mapped) noexcept;
   std::string_view name_of(os::Bytes mapped);
@@ -54,11 +54,11 @@ class FdNames {
   /// bytes of all maps
   std::uint64_t mapped();
 
-  /// The names of all open descriptors but the standard ones; "map:" + name of all maps; "child:" +
-  /// name of each child whose end nobody has fetched, and nobody can any more.
+  /// The names of all open descriptors except the standard ones; "map:" + name of all maps;
+  /// "child:" + name of each child that was not reaped, and cannot be any more.
   std::vector<std::string> still_open();
 
-  /// "process:" + role and the like, kept.
+  /// "process:" + role and similar names, kept.
   std::string_view joined(std::string_view prefix, std::string_view rest);
 
   /// Counts a crossing of this name and object, from 1.
@@ -86,7 +86,7 @@ class FdNames {
   std::pmr::deque<std::pmr::string> texts_{&memory_};
   std::pmr::unordered_map<std::string_view, std::string_view> known_{&memory_};
   std::vector<Entry> entries_;
-  Entry none_;  ///< of descriptors that are none
+  Entry none_;  ///< for unknown descriptors
   std::multimap<const std::byte*, Mapped> maps_;
   std::vector<std::string_view> zombies_;
   std::pmr::unordered_map<std::uint64_t, std::uint32_t> counts_{&memory_};

@@ -7,7 +7,7 @@
 namespace lastref::harness {
 namespace {
 
-/// fiu_init is idempotent, and not safe in two threads at once.
+/// fiu_init is idempotent, but not safe in two threads at once.
 bool fiu_ready() noexcept {
   static const bool ready = fiu_init(0) == 0;
   return ready;
@@ -42,7 +42,7 @@ int InstrumentedOs::failure_at(Call call, const Injection& injection) noexcept {
   }
   const int error = fiu_fail(row_of(call).point);
   if (error != 0) {
-    // Once is over. Enabling it again on top of that would leak the name, as libfiu 1.1 does.
+    // A point enabled once is disabled again: enabling it twice would leak the name in libfiu 1.1.
     fiu_disable(row_of(call).point);
   }
   return error;
@@ -117,7 +117,7 @@ void InstrumentedOs::step(Step step) noexcept {
 
 void InstrumentedOs::touch(const os::WordAccess& access) noexcept {
   step(access.step);
-  // Nobody goes in between this and the word.
+  // No other thread runs between this and the access.
   inner_.touch(access);
 }
 
@@ -129,7 +129,8 @@ Status InstrumentedOs::close(os::Fd fd) noexcept {
   };
   PendingCall going = begin_call(Call::close, of(fd));
   const int error = failure_at(Call::close, interceptor_.before(going));
-  // On Linux the descriptor is gone whatever close(2) says, so an injected failure closes as well.
+  // On Linux the descriptor is closed whatever close(2) returns, so an injected failure closes as
+  // well.
   Status answer = act();
   if (error != 0) {
     answer = injected(Call::close, error, of(fd));

@@ -1,16 +1,16 @@
-// InstrumentedOs: an Os around another, with an interceptor and a point of failure at every call.
+// InstrumentedOs: an Os that wraps another, with an interceptor and a failure point at every call.
 //
 // One call is: interceptor before -> libfiu's point -> the inner call -> interceptor after. The
-// number that libfiu gives *is* the errno; then the call is not made, except for close, which
-// closes all the same. libfiu's table is enabled for one crossing only, by the interceptor's wish
-// or by `arm`, and its chance is never used. What a crossing's object is called is in FdNames;
-// nothing of it may differ between two runs of the same plan.
+// number that libfiu returns *is* the errno. Then the inner call is not made, except for close,
+// which still closes. The interceptor or `arm` enables libfiu's table for one crossing only, and
+// its probabilities are never used. FdNames names the object of a crossing; names must not differ
+// between two runs of the same plan.
 //
-// What `at_exit` registers is kept here, for processes of a run do not end by exit(3): whoever lets
-// one live calls run_exit_hooks at its orderly end.
+// This class keeps what `at_exit` registers, because processes of a run do not end through exit(3):
+// code that ends a process in an orderly way calls run_exit_hooks.
 //
-// Over an interceptor that serialises, `poll` never waits in the kernel: it asks with no timeout,
-// and waits in the interceptor. Threads, monitors, clock and entropy are the interceptor's too,
+// With an interceptor that serialises, `poll` never waits in the kernel: it polls with timeout 0,
+// and waits in the interceptor. The interceptor also provides threads, monitors, clock and entropy,
 // and there are two processors.
 #pragma once
 
@@ -41,27 +41,28 @@ class InstrumentedOs final : public EveryCall<InstrumentedOs> {
   InstrumentedOs& operator=(const InstrumentedOs&) = delete;
   ~InstrumentedOs() override;
 
-  /// A descriptor that came with the process.
+  /// A descriptor that the process inherited.
   void adopt(os::Fd fd, std::string_view name);
-  /// Descriptors that were opened or adopted, and not closed; maps that were not unmapped; and
+  /// Descriptors that were opened or adopted and not closed; maps that were not unmapped; and
   /// children that cannot be reaped any more.
   std::vector<std::string> still_open();
   /// bytes of maps that were not unmapped
   std::uint64_t mapped() { return names_.mapped(); }
-  /// bytes of the heap that grow with the calls, and are not the product's
+  /// bytes of the heap that grow with the calls and are not the product's
   std::uint64_t own_memory() const noexcept { return names_.memory(); }
 
-  /// What exit(3) would do with what `at_exit` registered.
+  /// Does what exit(3) would do with the registrations of `at_exit`.
   void run_exit_hooks();
 
-  /// The next crossing of `call` by this program fails with `error`, whatever the interceptor says.
+  /// The next crossing of `call` by this program fails with `error`, whatever the interceptor
+  /// decides.
   static void arm(Call call, int error);
 
-  /// Every call that is none of those below.
+  /// Every call without an override below.
   template <Call call, typename... Given>
   AnswerOf<call> every(Given&&... given) noexcept;
 
-  // They tell the interceptor of something, or give a name to what is opened, moved or closed.
+  // Calls that notify the interceptor, or name what is opened, moved or closed.
   Status close(os::Fd fd) noexcept override;
   Status rename(const os::PathAt& from, const os::PathAt& to) noexcept override;
   Status rename_new(const os::PathAt& from, const os::PathAt& to) noexcept override;
@@ -78,7 +79,7 @@ class InstrumentedOs final : public EveryCall<InstrumentedOs> {
   Result<std::optional<os::ChildExit>> wait_child(os::Fd process) noexcept override;
   Status signal_process(os::Fd process, os::Signal signal) noexcept override;
 
-  // They are the interceptor's, if it serialises.
+  // The interceptor handles these if it serialises.
   Result<std::size_t> poll(std::span<os::PollItem> items,
                            std::optional<std::chrono::nanoseconds> timeout) noexcept override;
   Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> body,
@@ -99,7 +100,7 @@ class InstrumentedOs final : public EveryCall<InstrumentedOs> {
   void saw(Probe probe) noexcept override { interceptor_.saw(probe); }
 
  private:
-  /// What a crossing is about.
+  /// The object of a crossing.
   struct Subject {
     std::string_view object = {};
     std::string_view text = {};
@@ -111,23 +112,23 @@ class InstrumentedOs final : public EveryCall<InstrumentedOs> {
   static int failure_at(Call call, const Injection& injection) noexcept;
   static tl::unexpected<Error> injected(Call call, int error, const Subject& subject);
 
-  /// One crossing. `act` gets the PendingCall and the Injection, and gives the Result of the inner
-  /// call.
+  /// One crossing. `act` gets the PendingCall and the Injection, and returns the Result of the
+  /// inner call.
   template <typename Act>
   auto cross(Call call, const Subject& subject, Act act) noexcept;
-  /// One crossing that cannot fail, and where nobody is asked to go first.
+  /// One crossing that cannot fail, and at which no other thread is offered the turn.
   template <typename Act>
   auto cross_surely(Call call, std::string_view object, Act act) noexcept;
-  /// A rename; what it moved is known by its new path.
+  /// A rename: the moved objects are known by their new paths afterwards.
   template <typename Act>
   Status move(Call call, const os::PathAt& from, const os::PathAt& to, Act act);
-  /// A removal. Told that the name is not there, it removes it first: somebody else was faster,
-  /// which is the only way in which that error is true.
+  /// A removal. If ENOENT is injected, it removes the name first, as another process would:
+  /// otherwise that error would not be true.
   template <typename Act>
   Status remove(Call call, const Subject& subject, Act act) noexcept;
   static std::string_view name_of(os::Signal signal) noexcept;
   Subject of(os::Fd fd);
-  /// The path or name, if there is one, is kept in `path`.
+  /// The object of a call; a path or name is stored in `path`.
   Subject of(const About& about, std::string& path);
 
   os::Os& inner_;
@@ -154,7 +155,7 @@ auto InstrumentedOs::cross_surely(Call call, std::string_view object, Act act) n
   PendingCall going = begin_call(call, {.object = object});
   going.asks = false;
   interceptor_.before(going);
-  // Rows of calls that cannot fail have no errno; the point is reached all the same.
+  // Calls that cannot fail have no errno, but reach the point as well.
   failure_at(call, {});
   auto answer = act();
   interceptor_.after(going, {});

@@ -1,4 +1,4 @@
-// instrumented_os_processes: processes, threads, monitors, processors, clock, chance.
+// instrumented_os_processes: processes, threads, monitors, processors, clock, entropy.
 #include "harness/instrument/instrumented_os.hpp"
 #include "harness/program/arena.hpp"
 
@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view process_prefix = "process:";
 
-/// A thread whose end is known to the interceptor before the kernel knows it.
+/// A thread that reports its end to the interceptor before the kernel knows it.
 class InterceptedThread final : public os::Thread {
  public:
   InterceptedThread(Interceptor& interceptor, ActorId actor) noexcept
@@ -25,7 +25,7 @@ class InterceptedThread final : public os::Thread {
   std::unique_ptr<os::Thread> inner_;
 };
 
-/// A monitor in which nobody ever waits in the kernel: at most one thread of the run goes at a
+/// A monitor in which no thread ever waits in the kernel: at most one thread of the run runs at a
 /// time.
 class InterceptedMonitor final : public os::Monitor {
  public:
@@ -97,7 +97,7 @@ Result<os::Fd> InstrumentedOs::open_process(os::Pid pid) noexcept {
 Result<std::optional<os::ChildExit>> InstrumentedOs::wait_child(os::Fd process) noexcept {
   return cross(Call::wait_child, of(process), [&](auto&, auto&) {
     auto exit = inner_.wait_child(process);
-    // None has ended: it lives. A failure says that it was never ours, or is not any more.
+    // No child has ended: it is alive. A failure means that it is not, or no longer, our child.
     if (!exit || *exit) {
       names_.is_reaped(process);
     }
@@ -166,7 +166,8 @@ Status InstrumentedOs::entropy(os::Buffer into) noexcept {
 }
 
 std::uint64_t InstrumentedOs::process_token() noexcept {
-  // By chance two runs of one plan would differ, and pids tell apart who is alive in a world.
+  // A random token would differ between two runs of one plan; pids identify the live processes of a
+  // world.
   return interceptor_.serialises() ? static_cast<std::uint64_t>(inner_.process_id())
                                    : inner_.process_token();
 }

@@ -35,7 +35,7 @@ Result<os::Fd> InstrumentedOs::accept(os::Fd socket) noexcept {
   return cross(Call::accept, of(socket), [&](auto&, auto&) {
     auto fd = inner_.accept(socket);
     if (fd) {
-      // Asked behind the interceptor: the name must not depend on whether the product asks.
+      // Bypasses the interceptor: the name must not depend on whether the product asks.
       const auto peer = inner_.peer_of(*fd);
       const std::string_view role = peer ? interceptor_.role_of(peer->pid) : std::string_view{};
       names_.open(*fd, role.empty() ? "conn" : names_.joined(connection_prefix, role));
@@ -48,7 +48,7 @@ Status InstrumentedOs::connect(os::Fd socket, const std::string& path) noexcept 
   return cross(Call::connect, {.object = object_of(path), .text = path}, [&](auto&, auto&) {
     Status connected = inner_.connect(socket, path);
     if (connected) {
-      names_.rename(socket, "tracker");  // Nothing else is ever connected to.
+      names_.rename(socket, "tracker");  // No other socket is ever connected to.
     }
     return connected;
   });
@@ -59,7 +59,7 @@ Result<os::Received> InstrumentedOs::receive(os::Fd socket, os::Buffer into) noe
   return cross(Call::receive, subject, [&](auto&, auto&) {
     auto received = inner_.receive(socket, into);
     if (received) {
-      // Descriptors travel with announcements only, and name the sender's process.
+      // Descriptors arrive only with announcements, and are named after the sender's process.
       const std::string_view role = subject.object.starts_with(connection_prefix)
                                         ? subject.object.substr(connection_prefix.size())
                                         : subject.object;

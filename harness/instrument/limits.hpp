@@ -1,4 +1,4 @@
-// limits: of a run, the same in every world.
+// limits: limits of a run, the same in every world.
 #pragma once
 
 #include <cstddef>
@@ -8,22 +8,22 @@
 
 namespace lastref::harness {
 
-/// Faults that a plan may have.
+/// Maximum number of faults in a plan.
 inline constexpr std::size_t faults_max = 8;
 inline constexpr std::size_t signals_max = 64;
 inline constexpr std::size_t mails_max = 16;
 inline constexpr std::size_t mail_size_max = 2000;  ///< bytes
 inline constexpr std::uint32_t records_max = 60'000;
-/// Space that crossings leave to facts and operations; those of a long run are not all in the
-/// journal.
+/// Space in the journal reserved for facts and operations; the journal of a long run does not have
+/// all its crossings.
 inline constexpr std::uint32_t records_of_crossings_max = records_max - 24'000;
-/// After so many crossings a run does not come to rest any more. The second is for scenarios about
-/// size, which are in no matrix.
+/// After this many crossings a run counts as endless. The second limit is for scenarios about size,
+/// which are in no matrix.
 inline constexpr std::uint32_t crossings_max = 20'000;
 inline constexpr std::uint32_t crossings_max_at_scale = 2'000'000;
-/// After so many crossings on end, one actor has to let the others go.
+/// After this many consecutive crossings an actor has to give the turn to others.
 inline constexpr std::uint32_t turns_on_end_max = 200;
-/// That the clock moves each time somebody looks.
+/// The clock advances by this each time it is read.
 inline constexpr os::Instant tick{1000};
 
 }  // namespace lastref::harness

@@ -1,4 +1,4 @@
-// OsAround: an Os around another one of the same process, whose calls are Self::every's.
+// OsAround: an Os that wraps another one of the same process; its calls go to Self::every.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace lastref::harness {
 
-/// What has no row in calls.def is the inner one's.
+/// Methods without a row in calls.def forward to the inner Os.
 template <typename Self>
 class OsAround : public EveryCall<Self> {
  public:
@@ -28,7 +28,7 @@ class OsAround : public EveryCall<Self> {
   }
 
  protected:
-  /// The inner one may be a member of Self that is not made yet.
+  /// The inner Os may be a member of Self that is not constructed yet.
   explicit OsAround(os::Os& inner) noexcept : inner_(inner) {}
 
   os::Os& inner() noexcept { return inner_; }

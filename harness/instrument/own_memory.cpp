@@ -6,8 +6,8 @@
 namespace lastref::harness {
 namespace {
 
-/// What glibc's malloc takes for it: a word of its own before it, in steps of two words, and no
-/// less than four. malloc/malloc.c, "request2size"
+/// The size that glibc's malloc uses for it: one more word before it, in steps of two words, and at
+/// least four. malloc/malloc.c, "request2size"
 std::uint64_t piece_of(std::size_t bytes) noexcept {
   constexpr std::size_t word = sizeof(void*);
   return std::max(4 * word, (bytes + word + 2 * word - 1) / (2 * word) * (2 * word));

@@ -1,5 +1,5 @@
-// OwnMemory: heap that the harness has for itself in a process of a run, counted, so that it can be
-// told from the product's.
+// OwnMemory: heap that the harness uses in a process of a run, counted to distinguish it from the
+// product's.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace lastref::harness {
 
 class OwnMemory final : public std::pmr::memory_resource {
  public:
-  /// bytes of the heap, with what malloc adds to each piece
+  /// bytes of the heap, including the overhead of malloc
   std::uint64_t in_use() const noexcept { return in_use_; }
 
  private:

@@ -18,7 +18,7 @@ bool looks_at_kills(std::span<const Fault> faults) noexcept {
   return !faults.empty() && hash_of(to_text(faults.front())) % 4 != 0;
 }
 
-/// Callers are for planning.
+/// Callers are recorded for planning.
 void InterceptorState::follow(const Plan& plan) {
   looks = looks_at_kills(plan.faults);
   notes_callers =
@@ -221,7 +221,7 @@ void PlanInterceptor::after(const PendingCall& pending_call, const CallResult& h
     }
   }
   crosses(nullptr);
-  // Another tracker knows all that the one before it did.
+  // A new tracker knows everything that the one before it knew.
   if (is_settled(pending_call) && state_.wants_look()) {
     look();
   }

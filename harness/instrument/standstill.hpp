@@ -1,4 +1,4 @@
-// Standstill: what can be done when nobody of a run can go on, the same in every world.
+// Standstill: what is tried when no thread of a run can continue, the same in every world.
 #pragma once
 
 namespace lastref::harness {
@@ -10,17 +10,17 @@ class Standstill {
   Standstill& operator=(const Standstill&) = delete;
   virtual ~Standstill() = default;
 
-  /// Lets somebody go on, by the mildest means that there is. False: it is a hang.
+  /// Makes a thread able to continue, by the mildest possible means. False: the run hangs.
   bool resolve();
 
  private:
-  /// Whether anything has happened since the tracker was asked last.
+  /// Whether anything has happened since the tracker was last asked.
   virtual bool has_moved() = 0;
-  /// Asks the tracker what it counts. True if somebody may go on now because of that.
+  /// Asks the tracker for its counts. True if a thread can continue because of that.
   virtual bool ask_tracker() = 0;
-  /// Whoever is to die in a call that waits does so.
+  /// Threads that are to die in a waiting call die.
   virtual bool let_doomed_go() = 0;
-  /// Tells one of those who await a signal that nobody will give it.
+  /// Makes one thread that awaits a signal return false, because the signal cannot come.
   virtual bool let_down_one_who_awaits() = 0;
   virtual bool let_stopped_go() = 0;
 };

@@ -1,4 +1,4 @@
-// turns: in which order those who could go on are offered the turn, the same in every world.
+// turns: the order in which runnable actors are offered the turn, the same in every world.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 namespace lastref::harness {
 
 /// Calls `offer` with the index of each of `count` actors that is `able`: the one after `current`
-/// first and `current` itself last, or first if it `may_stay`. Who pauses is offered only when
-/// nobody else is.
+/// first and `current` itself last, or first if it `may_stay`. A paused actor is offered the turn
+/// only when no other is.
 template <typename Able, typename Paused, typename Offer>
 void offer_turn(std::size_t current,
                 std::size_t count,

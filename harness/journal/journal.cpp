@@ -14,9 +14,9 @@ namespace lastref::harness {
 namespace {
 
 constexpr std::size_t huge_page_bytes = std::size_t{2} << 20U;
-/// MADV_COLLAPSE of Linux 6.1, which is younger than the header.
+/// MADV_COLLAPSE of Linux 6.1, which is newer than the header.
 constexpr int collapse = 25;
-/// What runs of ordinary size touch.
+/// The number that runs of ordinary size touch.
 constexpr std::size_t huge_pages = 2;
 
 constexpr std::size_t rounded_up(std::size_t size, std::size_t to) noexcept {
@@ -27,7 +27,7 @@ void append(std::string& line, std::string_view text) {
   line.append(text);
 }
 
-/// Of a process that died.
+/// The end of a process that died.
 std::string end_as_text(const Record& record) {
   const std::string code = std::to_string(std::abs(record.value));
   if (record.text == fact::ended) {
@@ -151,7 +151,7 @@ std::span<const Record> Journal::settle() noexcept {
     }
   }
   if (lost > 0 && whole > 0) {
-    // What is not there was judged by nobody.
+    // No oracle has judged the missing records.
     Record& last = records_[whole - 1];
     const std::uint32_t seq = last.seq;
     last = {};
@@ -180,7 +180,7 @@ SharedMemory::SharedMemory(std::size_t size) noexcept : size_(rounded_up(size, h
   LASTREF_ASSERT(sized == 0);
   map(descriptor_);
   std::byte* begin = static_cast<std::byte*>(memory_);
-  // A page has to be there to be made a huge one. Where that is not to be had, small pages do.
+  // A page must exist to be made a huge one. Where huge pages are unavailable, small pages suffice.
   for (std::size_t at = 0; at < huge_pages * huge_page_bytes && at < size_; at += huge_page_bytes) {
     begin[at] = std::byte{0};
     madvise(begin + at, huge_page_bytes, collapse);
@@ -192,7 +192,7 @@ SharedMemory::SharedMemory(std::size_t size, int descriptor) noexcept
   map(descriptor);
 }
 
-/// At an address that huge pages fit on: a forked process then maps 2 MiB with one fault.
+/// Maps at an address aligned for huge pages: a forked process then maps 2 MiB with one fault.
 void SharedMemory::map(int descriptor) noexcept {
   const std::size_t reach = size_ + huge_page_bytes;
   void* reserved = mmap(nullptr, reach, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,8 +1,8 @@
-// Journal: records in shared memory, written by many processes, read when they are gone.
+// Journal: records in shared memory, written by many processes, read when they have ended.
 //
-// A writer claims a slot, fills it, and publishes it by a release store; killed in between, it
-// leaves a slot that was never published, which reading passes over. So what is read is whole
-// records only.
+// A writer claims a slot, fills it, and publishes it by a release store. If it is killed in
+// between, the slot is never published, and the reader skips it. So the reader gets only complete
+// records.
 #pragma once
 
 #include <cstddef>
@@ -16,23 +16,23 @@ namespace lastref::harness {
 
 class Journal {
  public:
-  /// Bytes that a journal of so many records needs.
+  /// Size in bytes of a journal of that many records.
   static std::size_t size_for(std::uint32_t capacity) noexcept;
 
-  /// Lives in memory that is zero and belongs to somebody else: shared, aligned as Record is.
+  /// Uses memory owned by the caller: zero, shared, and aligned like Record.
   Journal(void* memory, std::uint32_t capacity) noexcept;
 
   /// A slot to fill, with `seq` set; nullptr when the journal is full.
   Record* claim() noexcept;
-  /// The record is whole.
+  /// Call it when the record is complete.
   static void publish(Record& record) noexcept;
 
-  /// Slots claimed; not more than there are.
+  /// The number of slots claimed; at most the capacity.
   std::uint32_t size() const noexcept;
-  /// The whole records in order. No writer is left: slots that were never published are squeezed
-  /// out. Where some found no slot, the last record says so, and is a finding.
+  /// The complete records in order. No writer may be left: slots that were never published are
+  /// removed. If some writers found no slot, the last record says so, and is a finding.
   std::span<const Record> settle() noexcept;
-  /// Empty again. No writer is left.
+  /// Empties it. No writer may be left.
   void reset() noexcept;
 
  private:
@@ -41,12 +41,13 @@ class Journal {
   Record* records_;
 };
 
-/// Memory that children share, zero at first, and so do executed ones that have its descriptor.
+/// Memory shared with child processes, initially zero; executed ones share it through its
+/// descriptor.
 class SharedMemory {
  public:
-  /// Aborts when there is none.
+  /// Aborts if there is no memory.
   explicit SharedMemory(std::size_t size) noexcept;
-  /// What another process has made with the same size. The descriptor stays the caller's.
+  /// Maps what another process has made with the same size. The caller keeps the descriptor.
   SharedMemory(std::size_t size, int descriptor) noexcept;
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
@@ -54,13 +55,13 @@ class SharedMemory {
 
   void* get() const noexcept { return memory_; }
   std::size_t size() const noexcept { return size_; }
-  /// Closed with it.
+  /// Closed with this object.
   int descriptor() const noexcept { return descriptor_; }
 
  private:
   void map(int descriptor) noexcept;
 
-  int descriptor_ = -1;  ///< ours, if we have made it
+  int descriptor_ = -1;  ///< open if this object has made it
   void* memory_ = nullptr;
   std::size_t size_;
 };

@@ -1,6 +1,6 @@
 // Record: one line of a run's journal.
 //
-// Plain bytes of one size, so that it can lie in memory that many processes share and be read after
+// Plain bytes of one size, so that it can be in memory shared by many processes and be read after
 // they were killed. Every world writes the same records, and the oracles read nothing else.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace lastref::harness {
 
-/// FNV-1a. For telling texts apart, never for safety.
+/// FNV-1a. To distinguish texts, not for security.
 constexpr std::uint64_t hash_of(std::string_view text) noexcept {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const char each : text) {
@@ -25,7 +25,7 @@ constexpr std::uint64_t hash_of(std::string_view text) noexcept {
 }
 
 /// Up to `capacity` - 1 bytes of text, in place. Longer text is cut, and ends in '~' and eight hex
-/// digits of a hash of the whole: texts that differ still differ, and equal ones stay equal.
+/// digits of a hash of the whole: so different texts remain different, and equal ones equal.
 template <std::size_t capacity>
 class Text {
  public:
@@ -63,15 +63,15 @@ class Text {
 
 enum class RecordKind : std::uint8_t {
   begin,            ///< A crossing begins: the call is about to be made.
-  end,              ///< It came back. Nobody else ran since `begin`, unless it waited.
+  end,              ///< It returned. No other thread ran since `begin`, unless it waited.
   operation_begin,  ///< An operation of the Product begins ("register"),
-  operation_end,    ///< and came back.
-  fact,             ///< The world saw something; `name` says what: see namespace fact.
+  operation_end,    ///< and returned.
+  fact,             ///< The world observed something, named by `name`: see namespace fact.
 };
 
 std::string_view name_of(RecordKind kind) noexcept;
 
-/// What a world may note as a fact, in `name`.
+/// The facts that a world may record, in `name`.
 namespace fact {
 /// value: pid; text: the role that started it
 inline constexpr std::string_view born = "born";
@@ -79,9 +79,9 @@ inline constexpr std::string_view born = "born";
 inline constexpr std::string_view died = "died";
 /// A planned fault. value: its index in the plan
 inline constexpr std::string_view fired = "fired";
-/// A limit of a wait ended early, and nobody had planned it.
+/// The time limit of a wait ended early although this was not planned.
 inline constexpr std::string_view early = "early";
-/// text: who waits in what, or what went on
+/// text: what each thread waits in, or what did not stop
 inline constexpr std::string_view hang = "hang";
 /// A process outlived the run. text: which
 inline constexpr std::string_view stray = "stray";
@@ -91,17 +91,17 @@ inline constexpr std::string_view fd_left = "fd_left";
 inline constexpr std::string_view refuted = "refuted";
 /// text: what was seen instead
 inline constexpr std::string_view seen = "seen";
-/// Nobody could go on, so one who awaited a signal was told that it does not come.
+/// No thread could continue, so one that awaited a signal was told that it does not come.
 inline constexpr std::string_view let_down = "let_down";
 /// The body of a role returned an error. text: which
 inline constexpr std::string_view failed = "failed";
 /// An outside party writes a file. text: its path
 inline constexpr std::string_view outside = "outside";
-/// The tracker was asked at a moment when nothing moved. One `count` for each entry (text:
-/// resource, value: count, k: the holder's pid), then `counted` (value: how many entries).
+/// The tracker was asked at a quiet moment. One `count` for each entry (text: resource, value:
+/// count, k: the holder's pid), then `counted` (value: how many entries).
 inline constexpr std::string_view count = "count";
 inline constexpr std::string_view counted = "counted";
-/// The same at a moment when others may be about to say something: right after a kill, say.
+/// The same at a moment when messages may be in transit: for example directly after a kill.
 inline constexpr std::string_view counted_at_once = "counted_at_once";
 
 // How a process may end, in the text of `died`.
@@ -112,14 +112,14 @@ inline constexpr std::string_view swept = "swept";      ///< By the world, after
 inline constexpr std::string_view crashed = "crashed";  ///< By itself; value: a signal's number.
 }  // namespace fact
 
-/// The path of an array, with its type in front, is not cut.
+/// The path of an array, with its type as prefix, is not cut.
 inline constexpr std::size_t record_text_space = 256;
 using RoleText = Text<24>;
 using NameText = Text<24>;
 using ObjectText = Text<44>;
 using RecordText = Text<record_text_space>;
 
-/// As a record's `text` gives it: for comparing a long text with one from the journal.
+/// A text as a record's `text` has it: to compare a long text with one from the journal.
 inline std::string journal_text(std::string_view text) {
   return std::string(RecordText(text).view());
 }
@@ -127,41 +127,42 @@ inline std::string journal_text(std::string_view text) {
 struct Record {
   std::uint32_t seq = 0;  ///< Order in the run.
   std::uint32_t k = 0;
-  /// Of a creation: the mode asked for; of what is given bytes: how many; of a wait: its limit
-  /// in nanoseconds, or -1; else see the fact.
+  /// Of a creation: the requested mode; of a transfer: the number of bytes; of a wait: its limit in
+  /// nanoseconds, or -1; otherwise see the fact.
   std::int64_t value = 0;
-  std::int32_t error = 0;     ///< errno it came back with
-  std::uint32_t callers = 0;  ///< Of a crossing that begins, where they are noted.
+  std::int32_t error = 0;     ///< errno that it returned
+  std::uint32_t callers = 0;  ///< Of a crossing that begins, where they are recorded.
   std::uint16_t process = 0;  ///< Index in the run, from 0, the root; the same in every run.
   std::uint16_t actor = 0;    ///< A thread's index in the run.
   RecordKind kind = RecordKind::fact;
   Call call = Call::none;
   bool injected = false;
   bool waited = false;         ///< It had to wait for another process at least once.
-  bool observed = false;       ///< Only because the world asked the tracker: no point of the run.
-  std::uint8_t published = 0;  ///< The journal's own: 1 when the rest is whole.
+  bool observed = false;       ///< Only because the world asked the tracker: not a point of the
+                               ///< run.
+  std::uint8_t published = 0;  ///< Used by the journal: 1 when the rest is complete.
   RoleText role;               ///< "tracker#2"
   NameText name;               ///< "unlink", "tracker_doomed", "register_name", "born"
   ObjectText object;
-  RecordText text;  ///< A path in full, a resource, or what a fact says.
+  RecordText text;  ///< A full path, a resource, or the text of a fact.
 };
 
 inline bool is_fact(const Record& record, std::string_view name) noexcept {
   return record.kind == RecordKind::fact && record.name == name;
 }
 
-/// Whether a tracker wrote it, or it is about one: whichever of them.
+/// Whether the record is from or about a tracker, whatever its number.
 inline bool is_tracker(const Record& record) noexcept {
   return record.role.view().starts_with("tracker");
 }
 
-/// Whether a call takes a name away.
+/// Whether a call removes a name.
 constexpr bool is_removal(Call call) noexcept {
   return call == Call::unlink || call == Call::remove_folder || call == Call::unlink_shm ||
          call == Call::unlink_semaphore;
 }
 
-/// "tracker unlink(a.bin)#1 = ENOENT (injected)", for people.
+/// "tracker unlink(a.bin)#1 = ENOENT (injected)", for reports.
 std::string to_text(const Record& record);
 
 }  // namespace lastref::harness

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view space = " \t\r\n";
 
-/// Longer ones first. Two of > are two tokens, for they may close two lists of a template.
+/// Longer ones first. Two > are two tokens, because they may close two template lists.
 constexpr std::array<std::string_view, 24> long_marks = {
     "<=>", "...", "->*", "<<=", "::", "->", "++", "--", "<=", ">=", "==", "!=",
     "&&",  "||",  "+=",  "-=",  "*=", "/=", "%=", "|=", "&=", "^=", "<<", ".*"};
@@ -22,14 +22,14 @@ constexpr std::array<std::string_view, 8> before_body = {
 constexpr std::array<std::string_view, 10> control = {
     "if", "for", "while", "do", "switch", "else", "case", "default", "try", "catch"};
 
-/// What else begins a statement that does nothing that could be left out.
+/// Other first tokens of statements that have no effect which could be left out.
 constexpr std::array<std::string_view, 25> no_action = {
     "return",        "break",    "continue",       "goto",       "using",  "typedef", "throw",
     "static_assert", "template", "namespace",      "auto",       "const",  "static",  "constexpr",
     "struct",        "class",    "enum",           "union",      "friend", "public",  "private",
     "protected",     "delete",   "LASTREF_TRY_AS", "LASTREF_TRY"};
 
-/// Where in a statement these stand, it is about our own mistakes, or tells a probe.
+/// A statement that contains one of these concerns our own mistakes, or reports to a probe.
 constexpr std::array<std::string_view, 3> tells_only = {"LASTREF_ASSERT", "report_quietly", "saw"};
 
 bool is_one_of(std::string_view text, std::span<const std::string_view> texts) noexcept {
@@ -44,7 +44,7 @@ bool is_digit(char byte) noexcept {
   return byte >= '0' && byte <= '9';
 }
 
-/// Cuts a source into tokens, from its begin to its end.
+/// Splits a source into tokens, from beginning to end.
 class Lexer {
  public:
   explicit Lexer(std::string_view source) : source_(source) {}
@@ -64,7 +64,7 @@ class Lexer {
     at_ = found == std::string_view::npos ? source_.size() : found + end.size();
   }
 
-  /// Space, comments, and lines of the preprocessor, with those that they go on in.
+  /// Skips space, comments, and preprocessor lines with their continuations.
   void skip() {
     for (std::size_t before = source_.size(); before != at_ && at_ < source_.size();) {
       before = at_;
@@ -152,8 +152,8 @@ class Walk {
  private:
   struct Scope {
     bool is_body = false;
-    bool ends_statement = false;  ///< Its brace closes what began before it.
-    int open = 0;                 ///< Brackets in the statement
+    bool ends_statement = false;  ///< Its closing brace ends the statement begun before it.
+    int open = 0;                 ///< Open brackets in the statement
     std::size_t start = 0;        ///< Its first token
     std::size_t block = 0;
     Returns returns = Returns::unknown;
@@ -212,7 +212,7 @@ class Walk {
     }
   }
 
-  /// A namespace, whose brace no semicolon follows.
+  /// A namespace: no semicolon follows its brace.
   bool is_space() const { return first() == "namespace" || first() == "extern"; }
 
   bool opens_body() const {
@@ -231,7 +231,7 @@ class Walk {
     return follows_members || follows_type();
   }
 
-  /// Whether what stands before is "-> Type".
+  /// Whether the preceding tokens are "-> Type".
   bool follows_type() const {
     for (std::size_t back = at_; back > scopes_.back().start; --back) {
       const Token& token = code_.tokens[back - 1];
@@ -248,7 +248,7 @@ class Walk {
     return false;
   }
 
-  /// Of the body that begins here: what its function says, or the one around it.
+  /// For the body that begins here: what its function returns, or the one around it.
   Returns returns_of(bool body) const {
     const Scope& top = scopes_.back();
     if (top.is_body) {
@@ -278,7 +278,7 @@ class Walk {
   std::vector<Scope> scopes_ = {Scope{}};
 };
 
-/// The token behind a name with its parts, "std::vector<int>::iterator&"; `first` if there is none.
+/// The token after a qualified name, "std::vector<int>::iterator&"; `first` if there is none.
 std::size_t behind_type(const std::vector<Token>& tokens, std::size_t first, std::size_t last) {
   std::size_t at = first;
   while (at < last && tokens[at].kind == Token::Kind::word) {

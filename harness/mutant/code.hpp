@@ -1,8 +1,8 @@
 // Code: a C++ source as tokens and statements, as far as small changes of it need that.
 //
-// No parser: a token is a word, a number, a text or a mark, and what is a body is guessed from the
-// token before its brace. The guess fits how this project is formatted; where it fails, a change
-// does not compile, or one that could have been made is not offered.
+// It is not a parser: a token is a word, a number, a text or a mark, and the token before a brace
+// decides whether a body follows. This guess fits the format of this project. Where it is wrong, a
+// change does not compile, or a possible one is not offered.
 #pragma once
 
 #include <cstddef>
@@ -22,23 +22,23 @@ struct Token {
   std::size_t end() const noexcept { return begin + text.size(); }
 };
 
-/// All but comments and what the preprocessor reads. Tokens are views of `source`.
+/// All tokens except comments and preprocessor lines. Tokens are views of `source`.
 std::vector<Token> tokens_of(std::string_view source);
 
-/// What the function around a statement gives back, as far as its head says so.
+/// What the function around a statement returns, as far as its head shows.
 enum class Returns : std::uint8_t { unknown, nothing, something };
 
-/// One that ends with a semicolon, in a body.
+/// A statement that ends with a semicolon, in a body.
 struct Statement {
   std::size_t first = 0;  ///< index of a token
   std::size_t last = 0;   ///< index of its semicolon
-  std::size_t block = 0;  ///< Those between the same braces have the same one.
+  std::size_t block = 0;  ///< Equal for statements directly inside the same braces.
   Returns returns = Returns::unknown;
 };
 
 struct Code {
   std::vector<Token> tokens;
-  std::vector<bool> is_run;  ///< Of each token: whether it lies in a body, or in a constant.
+  std::vector<bool> is_run;  ///< For each token: whether it lies in a body, or in a constant.
   std::vector<Statement> statements;
 };
 
@@ -47,8 +47,8 @@ Code code_of(std::string_view source);
 /// The token that closes the bracket at `open`; the number of tokens if none does.
 std::size_t closing(const std::vector<Token>& tokens, std::size_t open) noexcept;
 
-/// Whether it does something, and neither declares a name nor says where to go on. What only states
-/// or reports a mistake of our own, or tells a probe, does nothing.
+/// Whether it has an effect, and neither declares a name nor changes the control flow. A statement
+/// that only asserts or reports a mistake of our own, or reports to a probe, has no effect.
 bool is_action(const Code& code, const Statement& statement) noexcept;
 
 }  // namespace lastref::harness

@@ -19,7 +19,7 @@ struct RoomLetter {
   char letter;
 };
 
-/// The letter of the specification that says most about it.
+/// The letter of the specification that covers most of it.
 constexpr std::array<RoomLetter, 7> rooms = {{{"array", 'R'},
                                               {"backends", 'B'},
                                               {"cache", 'C'},
@@ -28,14 +28,14 @@ constexpr std::array<RoomLetter, 7> rooms = {{{"array", 'R'},
                                               {"resources", 'M'},
                                               {"tracker", 'T'}}};
 constexpr std::string_view product = "impl/";
-constexpr std::size_t shown_most = 60;  // bytes of what was there before
+constexpr std::size_t shown_most = 60;  // bytes of the original text
 
 char letter_of(std::string_view room) {
   const auto* const found = std::ranges::find(rooms, room, &RoomLetter::room);
   return found == rooms.end() ? 'E' : found->letter;
 }
 
-/// A name has nothing but these.
+/// A name consists only of these characters.
 std::string plain(std::string_view text) {
   std::string name(text);
   for (char& byte : name) {
@@ -53,7 +53,7 @@ std::string_view lines_around(std::string_view text, const Edit& edit) {
   return text.substr(begin, std::min(text.find('\n', last), text.size()) - begin);
 }
 
-/// In one line.
+/// The text on one line.
 std::string shown(std::string_view text) {
   std::string line;
   for (const char byte : text) {
@@ -182,7 +182,7 @@ std::optional<Drawn> Draw::next() {
   return Drawn{.name = name_of_place(source, place.edit), .source = &source, .edit = place.edit};
 }
 
-/// The operator keeps its turn, so that one which never compiles is not tried all the time.
+/// The operator has had its turn, so that one which never compiles is not tried again and again.
 void Draw::refuse(const Drawn& drawn) {
   --taken_of_room_[room_of_source(drawn.source->path)];
 }

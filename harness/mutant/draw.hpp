@@ -1,7 +1,8 @@
-// Draw: new mutants, made by small changes at places that a seed decides.
+// Draw: new mutants, made by small changes at places that a seed selects.
 //
-// Evenly: the next one is of a room that has fewest, and by an operator that was taken least where
-// that room offers it. The same seed and sources give the same mutants in the same order.
+// They are spread evenly: the next one is in the room with the fewest mutants, and by the operator
+// used least of those that the room offers. The same seed and sources give the same mutants in the
+// same order.
 #pragma once
 
 #include <cstddef>
@@ -27,10 +28,10 @@ struct Source {
   std::string text;
 };
 
-/// All sources and headers of the rooms, by path. Fails with io_error if there is none.
+/// All sources and headers of the rooms, by path. Fails with io_error if there are none.
 Result<std::vector<Source>> read_sources(const std::string& checkout);
 
-/// "tracker". A header that the library's users include is of no room, and has an empty name.
+/// "tracker". A header that the library's users include is in no room, and has an empty name.
 std::string_view room_of_source(std::string_view path) noexcept;
 
 struct Drawn {
@@ -43,9 +44,9 @@ class Draw {
  public:
   Draw(std::vector<Source> sources, std::uint64_t seed);
 
-  /// Nothing when there are no more.
+  /// The next mutant; nothing when there are no more.
   std::optional<Drawn> next();
-  /// It does not count, for it does not compile: its room gets another one.
+  /// Excludes a mutant that does not compile: its room gets another one.
   void refuse(const Drawn& drawn);
 
   std::uint64_t seed() const noexcept { return seed_; }
@@ -59,7 +60,7 @@ class Draw {
 
   std::optional<std::string_view> room_with_fewest();
   Operator operator_with_fewest(const Operators& operators);
-  /// By lot.
+  /// One of them, at random.
   template <typename Key>
   Key one_of(const std::vector<Key>& keys);
 
@@ -71,7 +72,7 @@ class Draw {
   ListedChoices choices_;
 };
 
-/// The file of a drawn one, with the head that every mutant has. Its row is that of its room's
+/// The file of a drawn mutant, with the header that every mutant has. Its row is that of its room's
 /// letter with the number 0, which no test names.
 std::string patch_of(const Drawn& drawn, std::uint64_t seed);
 

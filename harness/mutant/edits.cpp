@@ -41,7 +41,7 @@ class Search {
 
  private:
   const Token& token(std::size_t index) const { return code_.tokens[index]; }
-  /// Empty behind the last one.
+  /// Empty after the last token.
   std::string_view text(std::size_t index) const {
     return index < code_.tokens.size() ? token(index).text : std::string_view();
   }
@@ -64,7 +64,7 @@ class Search {
     }
   }
 
-  /// With its lines, if it has them for itself.
+  /// Removes whole lines if the statement has them for itself.
   void drop_statements() {
     for (const Statement& statement : code_.statements) {
       if (!is_action(code_, statement)) {
@@ -96,7 +96,7 @@ class Search {
     }
   }
 
-  /// Of "if (auto found = look(); found)" it is what follows the semicolon.
+  /// In "if (auto found = look(); found)" the condition follows the semicolon.
   void negate_condition(std::size_t i) {
     if (text(i) != "if" || text(i + 1) != "(") {
       return;
@@ -129,7 +129,7 @@ class Search {
     }
     constexpr std::array<std::pair<std::string_view, std::string_view>, 4> neighbours = {
         {{"<", "<="}, {"<=", "<"}, {">", ">="}, {">=", ">"}}};
-    // The lists of templates have no spaces on both sides.
+    // Template lists have no spaces on both sides.
     const bool compares = here.begin > 0 && source_[here.begin - 1] == ' ' &&
                           here.end() < source_.size() && source_[here.end()] == ' ';
     for (const auto& [from, to] : neighbours) {
@@ -139,7 +139,7 @@ class Search {
     }
   }
 
-  /// A whole number of the ten digits, with what its type is said by.
+  /// A whole decimal number, with its type suffix.
   static std::optional<std::string> next_number(std::string_view text) {
     std::uint64_t number = 0;
     const char* const end = text.data() + text.size();
@@ -162,7 +162,7 @@ class Search {
     }
   }
 
-  /// What would be tried again is called once.
+  /// Calls once what would be retried.
   void drop_retry(std::size_t i) {
     if (text(i) != "retry_interrupted" || text(i + 1) != "(") {
       return;
@@ -190,7 +190,7 @@ class Search {
     }
   }
 
-  /// In place of a statement; what follows is not reached.
+  /// Replaces a statement; the following ones are not reached.
   void return_early() {
     for (const Statement& statement : code_.statements) {
       if (is_action(code_, statement) && statement.returns != Returns::unknown) {

@@ -1,4 +1,4 @@
-// Edits: the small changes that can be made to a source, each of which may be a bug.
+// Edits: small changes of a source, each of which may be a bug.
 #pragma once
 
 #include <cstddef>
@@ -35,14 +35,14 @@ struct Edit {
   bool operator==(const Edit&) const = default;
 };
 
-/// Every one, in the order of the operators, and then of the source. Each changes something. Some
-/// do not compile: what a name means is not known here.
+/// All edits, in the order of the operators, and then of the source. Each changes something. Some
+/// do not compile, because the meaning of names is unknown here.
 std::vector<Edit> edits_of(std::string_view source);
 
 std::string changed_by(const Edit& edit, std::string_view source);
 
-/// As `git apply` takes it: the lines that differ, and three around them. `path` is from the
-/// checkout. Both texts end with a line break, and differ.
+/// In the format of `git apply`: the lines that differ, and three around them. `path` is relative
+/// to the checkout. Both texts end with a line break, and differ.
 std::string unified_diff(std::string_view path, std::string_view before, std::string_view after);
 
 }  // namespace lastref::harness

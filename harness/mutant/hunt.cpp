@@ -14,8 +14,8 @@ constexpr std::string_view build_step = "build";
 
 constexpr int patience_most = 3600;  // seconds
 
-/// Seconds that a hunter may take where a bug is planted: it stands still if it takes so much
-/// longer than without.
+/// Seconds that a hunter may take where a bug is planted: if it takes that much longer than
+/// without, it hangs.
 int patience_after(const Trial& unplanted) {
   return static_cast<int>(120 + 5 * unplanted.seconds);
 }
@@ -47,7 +47,7 @@ const Trial* Hunt::known(const std::string& key) const {
   return plan_.again ? nullptr : results_.find(key);
 }
 
-/// What could not run may run next time.
+/// A hunter that could not run may run next time.
 Status Hunt::keep(std::string key, std::string mutant, std::string_view hunter, Trial trial) {
   if (trial.sight == Sight::cannot && hunter != build_step) {
     return ok();
@@ -66,7 +66,7 @@ Status Hunt::take_out() {
   return ok();
 }
 
-/// It is made once, even if all mutants are tried again: in between nothing has changed.
+/// Runs once, even if all mutants are tried again: in between nothing has changed.
 Result<Trial> Hunt::trial_unplanted(Hunter hunter, const Planting& planting) {
   const HuntOptions options = options_for(planting.mutant);
   const std::string command = unplanted_command_of(hunter, options).value_or("");
@@ -84,13 +84,13 @@ Result<Trial> Hunt::trial_unplanted(Hunter hunter, const Planting& planting) {
   plan_.doing(fmt::format("{} without it", name_of(hunter)));
   LASTREF_TRY(trial, workshop_->hunt(hunter, command, "unplanted", patience_most));
   seconds_unplanted_ += seconds_now() - began;
-  if (!trial.found()) {  // Else somebody will mend something, and ask again.
+  if (!trial.found()) {  // Otherwise the user will fix something, and start again.
     LASTREF_CHECK(keep(key, "none", name_of(hunter), trial));
   }
   return trial;
 }
 
-/// Whether the program builds with it decides; tests that do not compile see nothing.
+/// The program has to build with the bug; tests that do not compile see nothing.
 Result<Hunt::Built> Hunt::build_planted(Hunter hunter, const Planting& planting) {
   const std::string& name = planting.mutant.name;
   if (!planted_) {

@@ -1,8 +1,8 @@
-// Hunt: mutants one after the other, each given to its hunters, the cheapest first.
+// Hunt: gives one mutant after another to its hunters, the cheapest first.
 //
-// What is known is not done again: neither a hunt that an earlier run of the program made with the
-// same sources, patch and command, nor a build for it. Before a command is believed to have seen a
-// bug, it is run once where none is planted.
+// Known results are reused: neither a hunt that an earlier run of the program made with the same
+// sources, patch and command, nor a build for it, is repeated. Before a command is trusted to have
+// seen a bug, it is run once where none is planted.
 #pragma once
 
 #include <cstdint>
@@ -22,24 +22,25 @@ namespace lastref::harness {
 
 struct HuntPlan {
   std::vector<Hunter> hunters;   ///< in this order
-  bool all_hunters = false;      ///< Go on when one saw it.
-  bool again = false;            ///< Nothing is known.
+  bool all_hunters = false;      ///< Continue after one saw it.
+  bool again = false;            ///< Reuse no results.
   std::optional<double> budget;  ///< Seconds of each gate
   std::uint64_t seed = 1;
-  /// Told what is done next: "building", "sim".
+  /// Called with the next step: "building", "sim".
   std::function<void(std::string_view)> doing = [](std::string_view) {};
 };
 
 class Hunt {
  public:
-  /// `workshop` is prepared, and outlives it. Fails with io_error if results cannot be kept.
+  /// `workshop` is prepared, and outlives it. Fails with io_error if results cannot be stored.
   static Result<Hunt> begin(Workshop& workshop, HuntPlan plan);
 
-  /// Plants, builds, hunts and takes out. Errors: what kept it from that; a build that fails is a
-  /// verdict. After one the workshop is to be prepared anew.
+  /// Plants, builds, hunts and takes out. Errors: what prevented that; a build that fails is a
+  /// verdict. After an error the workshop has to be prepared again.
   Result<Verdict> attack(const Planting& planting);
 
-  /// The hunter that sees a bug where none was planted, once there was one: nobody believes it.
+  /// The hunter that sees a bug where none was planted, once there was one: its results are
+  /// worthless.
   const std::optional<Hunter>& liar() const noexcept { return liar_; }
   /// What it saw.
   const Trial& lie() const noexcept { return lie_; }
@@ -62,7 +63,7 @@ class Hunt {
   Results results_;
   bool has_full_ = false;
   std::optional<Mutant> planted_;
-  double seconds_unplanted_ = 0;  ///< of the attack that is going on
+  double seconds_unplanted_ = 0;  ///< of the attack in progress
   std::optional<Hunter> liar_;
   Trial lie_;
 };

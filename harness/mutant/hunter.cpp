@@ -18,7 +18,7 @@ constexpr std::array hunters = {
 
 /// Random runs in the simulated kernel; the gate's own number is meant for the real one.
 constexpr int random_runs_in_sim = 1000;
-/// They look at the text of the checkout, or measure.
+/// Tests that check the text of the checkout, or measure.
 constexpr std::string_view not_about_bugs = "-LE 'lint|package|bench'";
 
 std::string gate(std::string_view which, const HuntOptions& options) {

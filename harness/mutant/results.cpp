@@ -114,7 +114,7 @@ Status Results::open(const std::string& path) {
   }
   out_.open(path, std::ios::binary | std::ios::app);
   if (!is_whole) {
-    out_ << '\n';  // What follows a line that was cut is a line of its own.
+    out_ << '\n';  // A line that was cut ends here.
   }
   return out_ ? ok() : failure(std::errc::io_error, path);
 }

@@ -1,8 +1,8 @@
-// Results: what hunters said of builds, kept in a file, so that what was tried is not tried again.
+// Results: the results of hunters for builds, kept in a file, so that no trial is repeated.
 //
-// JSON, one result a line, appended as it goes; a line that was cut by a kill is not read. What a
-// result is known by is made of the sources, the patch and the command: when one of them changes,
-// nobody asks for it any more.
+// JSON, one result per line, appended during the run; a line that was cut by a kill is not read.
+// The key of a result is made of the sources, the patch and the command: when one of them changes,
+// it is not looked up any more.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ namespace lastref::harness {
 /// As reports for programs spell it.
 std::string_view name_of(Sight sight) noexcept;
 
-/// What tells one result from all others: the hash of a checkout's sources, the text of a patch,
-/// which is empty where nothing is planted, and what was done with the build.
+/// The key of a result: the hash of a checkout's sources, the text of a patch, which is empty where
+/// nothing is planted, and the command run in the build.
 std::string key_of(std::uint64_t sources, std::string_view patch, std::string_view command);
 
 struct KeptResult {
   std::string key;
-  std::string mutant;  ///< For people who read the file; so is the hunter.
+  std::string mutant;  ///< For readers of the file; so is the hunter.
   std::string hunter;
   Trial trial;
 };
@@ -39,11 +39,11 @@ std::optional<KeptResult> result_of(std::string_view line);
 
 class Results {
  public:
-  /// Reads what is there, and goes on behind it. Fails with io_error if it cannot be written.
+  /// Reads the existing results, and appends to them. Fails with io_error if it cannot be written.
   Status open(const std::string& path);
-  /// None if there is none; else it lasts until the next `add`.
+  /// Null if there is none; otherwise valid until the next `add`.
   const Trial* find(const std::string& key) const;
-  /// It survives a kill from now on. Fails with io_error.
+  /// The result survives a kill afterwards. Fails with io_error.
   Status add(KeptResult result);
 
  private:

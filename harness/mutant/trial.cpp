@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 
 constexpr int out_of_time = 124;  // timeout(1)
 
-/// A member of an object; null if it is not there, or `object` is none.
+/// A member of an object; null if it does not exist, or `object` is not an object.
 const Json& member_of(const Json& object, const char* name) {
   static const Json null;
   const auto found = object.is_object() ? object.find(name) : object.end();
@@ -26,7 +26,7 @@ std::string text_of(const Json& object, const char* name) {
   return member.is_string() ? member.get<std::string>() : std::string();
 }
 
-/// The first of a list; null if there is none.
+/// The first element of a list; null if there is none.
 const Json& first_of(const Json& list) {
   static const Json null;
   return list.is_array() && !list.empty() ? list.front() : null;
@@ -47,7 +47,7 @@ Trial without_proof(std::string claim) {
   return trial;
 }
 
-/// Of a gate that found nothing.
+/// The trial of a gate that found nothing.
 Trial looked(Sight sight, std::string_view report) {
   Trial trial;
   if (auto reported = trial_of_gate(report)) {
@@ -121,7 +121,7 @@ Trial judge_gate(const ProgramEnd& end) {
     return looked(Sight::incomplete, end.report);
   }
   if (auto reported = trial_of_gate(end.report)) {
-    // Seen is seen, but a reader should know that the same plan did not show it again.
+    // It was seen, but the reader should know that the same plan did not show it again.
     const bool once = end.code && Exit(*end.code) == Exit::not_deterministic;
     reported->seen = (once ? "only once: " : "") + reported->seen;
     return *std::move(reported);

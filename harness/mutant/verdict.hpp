@@ -1,4 +1,4 @@
-// Verdict: what all hunters together made of one mutant, and how a reader is told.
+// Verdict: the results of all hunters for one mutant, and their presentation.
 #pragma once
 
 #include <map>
@@ -15,13 +15,13 @@ namespace lastref::harness {
 struct Verdict {
   Mutant mutant;
   bool builds = true;
-  std::map<Hunter, Trial> trials;  ///< of those who were asked
-  double seconds = 0;  ///< All but trials without a bug; what was known before took none.
+  std::map<Hunter, Trial> trials;  ///< of the hunters that ran
+  double seconds = 0;  ///< Without trials where no bug is planted; known results took no time.
 
   bool is_seen() const noexcept;
 };
 
-/// How often a hunter ended how.
+/// How often a hunter ended in each way.
 struct HunterTotal {
   std::size_t asked = 0;
   std::size_t saw = 0;
@@ -32,9 +32,9 @@ struct HunterTotal {
 
 HunterTotal total_of(Hunter hunter, std::span<const Verdict> verdicts) noexcept;
 
-/// The heads of a table's columns: one for each of the hunters.
+/// The headings of a table: one column for each of the hunters.
 std::string heading_of(std::span<const Hunter> hunters);
-/// A line of the table; below it who saw it, and the command that repeats it.
+/// A line of the table; below it the hunter that saw it, and the command that repeats it.
 std::string text_of(const Verdict& verdict, std::span<const Hunter> hunters);
 /// The end of the table: a line for each hunter, and one for all.
 std::string totals_of(std::span<const Verdict> verdicts, std::span<const Hunter> hunters);

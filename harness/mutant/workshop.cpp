@@ -22,12 +22,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view patches = "fault_scenarios/mutants/";
-// Seconds, several times what the slowest of each takes on two processors that others use, too.
+// Seconds, several times what the slowest of each takes on two processors that others use as well.
 constexpr int patience_for_builds = 3600;
 constexpr int patience_for_git = 60;
-/// A build whose warnings are no errors, for a bug may leave a variable unused; with the fastest
-/// linker that is there; and with ccache, which has to be told that headers compiled before and
-/// their macros are what they are.
+/// A build in which warnings are not errors, because a bug may leave a variable unused; with the
+/// fastest linker available; and with ccache, which needs options to accept precompiled headers and
+/// their macros.
 constexpr const char* configure =
     "for linker in mold lld gold bfd; do command -v ld.$linker >/dev/null && break; done; "
     "cache=; command -v ccache >/dev/null && cache=ccache; "
@@ -36,7 +36,7 @@ constexpr const char* configure =
     "-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=$linker";
 constexpr const char* ninja = "CCACHE_SLOPPINESS=pch_defines,time_macros ninja -C build/ci ";
 constexpr const char* program = "lastref_program";
-/// Made anew by whoever needs them, and never copied.
+/// Recreated by each user, and never copied.
 constexpr std::array<std::string_view, 2> not_copied = {"build", ".git"};
 
 std::string text_of(const fs::path& path) {
@@ -59,7 +59,7 @@ std::set<std::string> files_below(const fs::path& root, std::error_code& error) 
   return files;
 }
 
-/// The command cannot tell its own failure from that of a process that it started.
+/// The command cannot distinguish its own failure from that of a process that it started.
 Error said_no(std::string_view what, const std::string& log) {
   return {.code = std::errc::protocol_error,
           .call = Call::none,
@@ -67,7 +67,7 @@ Error said_no(std::string_view what, const std::string& log) {
           .injected = false};
 }
 
-/// Whether what hunters see may depend on it, besides the mutant that is planted.
+/// Whether results of hunters may depend on it, in addition to the mutant that is planted.
 bool is_source(std::string_view file) {
   return !file.starts_with(patches) && !file.ends_with(".md");
 }
@@ -166,7 +166,7 @@ Status Workshop::prepare() {
 
 Status Workshop::patch(const Planting& planting, const std::string& how) {
   const std::string log = log_of(planting.mutant.name, "patch");
-  // Without the ceiling, git would take the paths from the checkout around the copy.
+  // Without the ceiling git would resolve the paths from the checkout around the copy.
   const std::string command = fmt::format(
       R"-(GIT_CEILING_DIRECTORIES="$(dirname "$PWD")" git apply {} {})-", how, planting.patch);
   LASTREF_TRY(code, say(command, log, patience_for_git));

@@ -1,9 +1,9 @@
-// Workshop: a copy of the checkout in which bugs are planted, built and hunted. It lies in
-// build/mutants and is kept, so that only what a mutant changes is compiled again; what a bug is
-// taken out of comes from ccache, if that is there.
+// Workshop: a copy of the checkout in which bugs are planted, built and hunted. It is in
+// build/mutants and is kept, so that only what a mutant changes is compiled again; objects without
+// the bug come from ccache, if that is available.
 //
-// Nothing in it has to end in good order: what a killed run leaves behind, a patch that is still
-// in, say, is put right by the next one, which compares every file with the checkout.
+// It does not depend on an orderly end: leftovers of a killed run, such as a patch still applied,
+// are corrected by the next one, which compares every file with the checkout.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace lastref::harness {
 
-/// A mutant, and where its patch lies: a path from the folder of the copy, or a full one.
+/// A mutant, and the path of its patch: relative to the folder of the copy, or absolute.
 struct Planting {
   Mutant mutant;
   std::string patch;
@@ -30,21 +30,21 @@ struct Planting {
 
 class Workshop {
  public:
-  /// `folder` is where the copy and the logs are kept. Fails with
-  /// resource_unavailable_try_again while another process works in it.
+  /// The copy and the logs are kept in `folder`. Fails with resource_unavailable_try_again while
+  /// another process works in it.
   static Result<Workshop> open(std::string checkout, std::string folder);
 
-  /// Makes the copy equal to the checkout, and gets ready to build it.
+  /// Makes the copy equal to the checkout, and prepares its build.
   Status prepare();
-  /// Makes the copy equal to the checkout. Whether all patches fit there, letter by letter.
+  /// Makes the copy equal to the checkout. Checks that all patches fit exactly.
   Status check(std::span<const Mutant> mutants);
-  /// The hash of all that what the hunter says may depend on, besides what is planted.
+  /// The hash of everything that the hunter's result may depend on, except what is planted.
   std::uint64_t sources_for(Hunter hunter) const noexcept {
     return is_gate(hunter) ? sources_of_program_ : sources_;
   }
   const std::string& folder() const noexcept { return folder_; }
 
-  /// Fails with io_error if there is none.
+  /// Fails with io_error if there is no patch.
   Result<std::string> text_of_patch(const Planting& planting) const;
   /// Fails with protocol_error if the patch does not fit; nothing is planted then.
   Status plant(const Planting& planting);
@@ -53,12 +53,12 @@ class Workshop {
   /// Builds what the hunter runs, with what is planted; nothing if no test names the row. False if
   /// it does not build.
   Result<bool> build_for(Hunter hunter, const HuntOptions& options, const std::string& name);
-  /// Runs a command of a hunter, for so many seconds at most. `name` is what logs begin with.
+  /// Runs a command of a hunter, for at most `seconds`. `name` is the prefix of its logs.
   Result<Trial> hunt(Hunter hunter,
                      const std::string& command,
                      const std::string& name,
                      int seconds);
-  /// What the program says to its own `gate --help`; it has to be built.
+  /// The output of the program's own `gate --help`; the program has to be built.
   Result<std::string> help_of_gate();
 
  private:
@@ -81,7 +81,7 @@ class Workshop {
   std::uint64_t sources_of_program_ = 0;
 };
 
-/// Where a mutant of the checkout has its patch.
+/// The mutant with the path of its patch in the checkout.
 Planting planting_of(Mutant mutant);
 
 }  // namespace lastref::harness

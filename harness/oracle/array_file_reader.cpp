@@ -1,4 +1,4 @@
-// The reader of arrays: NumPy's format.
+// The reader of array files: NumPy's format.
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -13,7 +13,7 @@ constexpr std::size_t version_at = 6;
 constexpr std::size_t text_size_at = 8;
 constexpr std::size_t data_alignment = 64;
 
-/// What stands behind "'key': " in the text of a dictionary.
+/// The text that follows "'key': " in the text of a dictionary.
 std::optional<std::string_view> behind(std::string_view text, std::string_view key) {
   const std::string quoted = "'" + std::string(key) + "': ";
   const std::size_t at = text.find(quoted);
@@ -21,7 +21,7 @@ std::optional<std::string_view> behind(std::string_view text, std::string_view k
                                       : std::optional(text.substr(at + quoted.size()));
 }
 
-/// The number at its start, which is cut off.
+/// Parses and removes the number at the start.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
   std::uint64_t number = 0;
   const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -32,7 +32,7 @@ std::optional<std::uint64_t> take_number(std::string_view& text) {
   return number;
 }
 
-/// How many elements a shape like "(3, 4)" has.
+/// The number of elements of a shape like "(3, 4)".
 std::optional<std::uint64_t> elements_of(std::string_view shape) {
   if (!shape.starts_with('(')) {
     return std::nullopt;
@@ -49,7 +49,8 @@ std::optional<std::uint64_t> elements_of(std::string_view shape) {
   return elements;
 }
 
-/// bytes of an element of a type like "'<i4'"; 0 of a record, which has several.
+/// The size in bytes of an element of a type like "'<i4'"; 0 for a record, which has several
+/// fields.
 std::optional<std::uint64_t> item_size_of(std::string_view descr) {
   constexpr std::uint64_t bytes_of_a_character = 4;
   if (descr.starts_with('[')) {
@@ -65,7 +66,7 @@ std::optional<std::uint64_t> item_size_of(std::string_view descr) {
   return size && kind == 'U' ? std::optional(*size * bytes_of_a_character) : size;
 }
 
-/// Whether so many bytes of data are an array as the text says.
+/// Whether the size of the data agrees with the header text.
 ReadFile<std::string_view> check_data(std::string_view text, std::string_view data) {
   const auto descr = behind(text, "descr");
   const auto order = behind(text, "fortran_order");

@@ -1,4 +1,4 @@
-// whole: arrays. A body that sends an array says which: see announced_arrays.
+// whole: arrays. A body that sends an array announces its data: see announced_arrays.
 #include <optional>
 #include <set>
 
@@ -15,7 +15,7 @@ bool is_array(std::string_view path) {
   return path.ends_with(".npy") && path.find(folder_start) != std::string_view::npos;
 }
 
-/// The hashes of the data of all that was to be sent; nothing if not all of it is known.
+/// The hashes of the data of all announced arrays; empty if some are unknown.
 std::optional<std::set<std::string>> announced_arrays(std::span<const Record> records) {
   std::set<std::string> hashes;
   for (const Record& record : records) {

@@ -12,7 +12,7 @@ namespace lastref::harness::oracle {
 
 namespace {
 
-/// What every caller tries again, a scenario too.
+/// Errors after which every caller tries again, including a scenario.
 bool is_interruption(int error) noexcept {
   return error == EINTR || error == EAGAIN;
 }
@@ -32,7 +32,7 @@ bool is_unnoticed(const Evidence& evidence) {
     if (record.injected && record.call == Call::send && record.error == EAGAIN) {
       have_to_send.insert(record.process);
     }
-    // Linux says it once of a connection: who is told again has lost it.
+    // Linux reports it once per connection: after a second report the connection is lost.
     if (record.injected && record.call == Call::receive && record.error == ECONNRESET &&
         ++resets > 1) {
       return true;

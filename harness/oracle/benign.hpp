@@ -1,20 +1,20 @@
-// benign: whether anybody may notice what was planned for a run.
+// benign: whether the plan of a run has a visible effect.
 #pragma once
 
 #include "harness/oracle/evidence.hpp"
 
 namespace lastref::harness::oracle {
 
-/// Whether every fault that has struck is benign, so that all has to be as it is without it. What a
-/// process had still to send when it was killed is lost with it; and an error of a call that the
-/// scenario itself makes is noticed by the scenario.
+/// Whether every injected fault is benign, so that everything must be as without it. False if a
+/// process was killed with messages still to send, which are lost with it. False for an error of a
+/// call that the scenario itself makes: the scenario notices it.
 bool is_unnoticed(const Evidence& evidence);
 
-/// Whether limits that ended early are all that has struck and may be noticed. Then a word may fail
-/// because its time was over, and for no other reason.
+/// Whether time limits that ended early are the only injected faults with a visible effect. Then an
+/// operation may fail because its time was over, and for no other reason.
 bool is_late_at_most(const Evidence& evidence);
 
-/// Whether more than one fault was planned that may be noticed.
+/// Whether more than one fault with a visible effect was planned.
 bool has_two_faults(const Evidence& evidence);
 
 }  // namespace lastref::harness::oracle

@@ -1,4 +1,4 @@
-// The readers of caches: of the live file, and of what was preserved.
+// The readers of caches: of the live file, and of a preserved one.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -34,7 +34,7 @@ constexpr std::uint64_t words_are_elsewhere = 256;  // and more, in the flags
 // Of a preserved one.
 constexpr std::size_t entry_size = 16;
 
-/// Where a value lies, for finding two that share bytes.
+/// The places of values, to find two that share bytes.
 using Extents = std::set<std::pair<std::uint64_t, std::uint64_t>>;
 
 bool any_overlap(const Extents& extents) {
@@ -51,7 +51,7 @@ bool is_hexadecimal(std::string_view text) {
   return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// What the record at that place holds, if it is whole and the slot's.
+/// The content of the record at that place, if it is whole and belongs to the slot.
 ReadFile<std::string_view> value_at(std::string_view bytes, std::uint64_t at, std::uint64_t slot) {
   const std::uint64_t end = number_in(bytes, end_at, word_size);
   if (at % record_alignment != 0 || at > bytes.size() || bytes.size() - at < record_head_size) {
@@ -97,7 +97,7 @@ ReadFile<LiveCache> read_live_cache(std::string_view bytes) {
     return not_whole("no file of a cache");
   }
   if (number_in(bytes, flags_at, word_size) >= words_are_elsewhere) {
-    return LiveCache();  // What its slots say is in another file.
+    return LiveCache();  // Its slots are in another file.
   }
   if (std::optional<std::string> wrong = what_is_wrong_with_head(bytes)) {
     return not_whole(*std::move(wrong));
@@ -127,7 +127,7 @@ ReadFile<LiveCache> read_live_cache(std::string_view bytes) {
 ReadFile<std::vector<StoredValue>> read_preserved_cache(std::string_view bytes) {
   std::vector<StoredValue> values;
   Extents extents;
-  std::uint64_t entries_end = bytes.size();  // until a value says better
+  std::uint64_t entries_end = bytes.size();  // until a value gives a lower bound
   std::uint64_t stored = 0;
   std::uint64_t slot = 0;
   for (; (slot + 1) * entry_size <= entries_end; ++slot) {

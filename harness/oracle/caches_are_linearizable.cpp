@@ -1,7 +1,7 @@
-// linearizable: the histories of caches, as the operations of a run tell them.
+// linearizable: the histories of caches, from the operations of a run.
 //
 // An operation "put", "get" or "freeze" begins with "<cache>", "<cache> <slot>" or "<cache> <slot>
-// <value>", and ends with its answer: true, false, none, or what was seen; or with an error. The
+// <value>", and ends with its answer: true, false, none, or the value; or with an error. The
 // position of a record in the journal is its moment.
 #include <algorithm>
 #include <cerrno>
@@ -38,7 +38,7 @@ std::uint64_t number_of(std::string_view text) {
   return number;
 }
 
-/// Takes the first token off.
+/// Removes and returns the first token.
 std::string_view take_token(std::string_view& text) {
   const std::size_t end = std::min(text.find(' '), text.size());
   const std::string_view token = text.substr(0, end);
@@ -61,7 +61,7 @@ void end(Operation& operation, const Record& record, Moment moment) {
   }
 }
 
-/// Whether a put may be refused for want of space.
+/// Whether a put may be refused for lack of space.
 bool may_refuse(const Evidence& evidence) {
   return evidence.scenario.caches_refuse ||
          std::ranges::any_of(evidence.records, [](const Record& record) {
@@ -103,7 +103,7 @@ Judgement caches_are_linearizable(const Evidence& evidence) {
   Judgement judgement;
   for (auto& [cache, history] : histories) {
     judgement.look.seen += static_cast<std::uint32_t>(history.operations.size());
-    // An answer that says something; what was asked of an empty slot says nothing.
+    // Counts informative answers; the answer for an empty slot is not one.
     judgement.look.filled += static_cast<std::uint32_t>(
         std::ranges::count_if(history.operations, [](const Operation& each) {
           return each.ending == Ending::value || each.ending == Ending::yes;

@@ -1,5 +1,5 @@
-// whole: live and preserved caches. What was put is known from the operations "put", which begin
-// with "<cache> <slot> <hash of the value>".
+// whole: live and preserved caches. The operations "put", which begin with "<cache> <slot> <hash of
+// the value>", show which values were put.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -14,7 +14,7 @@
 namespace lastref::harness::oracle {
 namespace {
 
-/// "<slot> <hash>" of all that was ever put.
+/// "<slot> <hash>" of all values that were ever put.
 using Puts = std::set<std::string, std::less<>>;
 
 Puts puts_of(std::span<const Record> records) {
@@ -28,7 +28,7 @@ Puts puts_of(std::span<const Record> records) {
   return puts;
 }
 
-/// The first slot whose value nobody has put there.
+/// The first slot with a value that was never put there.
 std::optional<std::string> stranger_in(const std::vector<StoredValue>& values, const Puts& puts) {
   const auto found = std::ranges::find_if(values, [&](const StoredValue& each) {
     return !puts.contains(std::to_string(each.slot) + ' ' + std::to_string(hash_of(each.bytes)));
@@ -38,7 +38,7 @@ std::optional<std::string> stranger_in(const std::vector<StoredValue>& values, c
              : std::optional("slot " + std::to_string(found->slot) + " has what nobody put there");
 }
 
-/// The pid that begins the name of a live cache.
+/// The pid at the start of the name of a live cache.
 std::optional<os::Pid> maker_of(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   os::Pid pid = 0;
@@ -46,8 +46,8 @@ std::optional<os::Pid> maker_of(std::string_view path) {
   return wrong == std::errc{} ? std::optional(pid) : std::nullopt;
 }
 
-/// Whether all caches that a process of that pid began to make were made. Until then a file of its
-/// is nobody's.
+/// Whether a process of that pid made all caches that it began to make. Until then its file is not
+/// checked.
 bool has_made_all(os::Pid pid, std::span<const Record> records) {
   std::map<std::uint16_t, os::Pid> pids;
   int under_way = 0;
@@ -67,7 +67,7 @@ bool is_live_cache(std::string_view path) {
   return path.ends_with(".cache") && maker_of(path);
 }
 
-/// What anything else was renamed to is a preserved cache: see for_each_file.
+/// Any other file that was renamed is a preserved cache: see for_each_file.
 bool is_preserved(std::string_view path, std::span<const Record> before) {
   return std::ranges::any_of(before, [name = journal_text(path)](const Record& record) {
     return gave_name(record) && record.text == name;

@@ -1,4 +1,4 @@
-// error_names: errors as findings give them.
+// error_names: errors as text for findings.
 #pragma once
 
 #include <cstring>
@@ -6,7 +6,7 @@
 
 namespace lastref::harness::oracle {
 
-/// "ENOENT", or the number of what has no name.
+/// "ENOENT", or the number of an error without a name.
 inline std::string name_of_error(int error) {
   const char* name = strerrorname_np(error);
   return name == nullptr ? std::to_string(error) : name;

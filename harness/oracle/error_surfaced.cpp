@@ -1,4 +1,4 @@
-// error-surfaced: an error that was put in is retried away, handled as documented, or told.
+// error-surfaced: an injected error is retried, handled as documented, or reported.
 #include <algorithm>
 #include <cerrno>
 #include <optional>
@@ -14,17 +14,17 @@
 namespace lastref::harness::oracle {
 namespace {
 
-/// Whether `later` closes what `failed` could not use: a connection is given up for another, and
-/// what that one has to tell is refcount-exact's to judge; and the end of a pipe of its own wakes a
-/// thread as well as a byte in it.
+/// Whether `later` closes the object of `failed`. A connection is replaced by another, and
+/// refcount-exact judges the messages of that one. And closing the end of its own pipe wakes a
+/// thread just as a byte in it does.
 bool gives_up(const Record& failed, const Record& later) noexcept {
   const bool may_be_given_up = failed.call == Call::send || failed.call == Call::receive ||
                                (failed.call == Call::write && failed.object == "pipe.write");
   return may_be_given_up && later.call == Call::close && later.object == failed.object.view();
 }
 
-/// Whether the member whom a tracker could not watch has come to it: it hears of the end of that
-/// connection, too.
+/// Whether the member that a tracker could not watch has connected: the tracker also notices the
+/// end of that connection.
 bool has_come(const Record& failed, const Record& later) noexcept {
   constexpr std::string_view process = "process:";
   constexpr std::string_view connection = "conn:";
@@ -35,18 +35,18 @@ bool has_come(const Record& failed, const Record& later) noexcept {
          wanted.substr(process.size()) == met.substr(connection.size());
 }
 
-/// Whether `later` shows that `failed` was tried again on the same thing, and done, or that there
-/// is nothing any more to do it to.
+/// Whether `later` shows that `failed` was retried successfully on the same object, or that the
+/// object no longer exists.
 bool made_good(const Record& failed, const Record& later) noexcept {
   if (later.kind != RecordKind::end) {
     return false;
   }
   const bool is_same = later.call == failed.call && later.object == failed.object.view();
   const bool is_done = later.error == 0 || (later.error == ENOENT && !later.injected);
-  // Gone is gone, whoever did it.
+  // It is removed, whichever process did it.
   const bool by_another = is_removal(failed.call) && later.error == 0 && !failed.text.empty() &&
                           later.text == failed.text.view();
-  // Or is said to be gone, be it by a fault.
+  // Or it is reported as missing, even if by a fault.
   const bool is_gone = is_removal(failed.call) && later.error == ENOENT &&
                        (later.call == Call::status_at || is_removal(later.call)) &&
                        later.text.view() == failed.text.view();
@@ -55,7 +55,7 @@ bool made_good(const Record& failed, const Record& later) noexcept {
              : is_same && by_another;
 }
 
-/// Whether it is a worker of a pool: they are numbered.
+/// Whether it is a worker of a pool: their roles are numbered.
 bool is_hired(const Record& record) noexcept {
   constexpr std::string_view stem = "worker_";
   const std::string_view role = record.role.view();
@@ -63,15 +63,15 @@ bool is_hired(const Record& record) noexcept {
          role[stem.size()] <= '9';
 }
 
-/// An error that was put in, and what has come of it.
+/// An injected error and its consequences.
 struct Struck {
   const Record& failed;
   Response response;
   std::span<const Record> later;
-  Operations::Names words;       ///< of its thread, the innermost last
-  Operations::Names words_near;  ///< of its process
+  Operations::Names words;       ///< operations of its thread, the innermost last
+  Operations::Names words_near;  ///< operations of its process
   bool comes_again;
-  bool is_meant_to_fail;  ///< The innermost word does without a fault as well.
+  bool is_meant_to_fail;  ///< The innermost operation fails without a fault as well.
 };
 
 bool has_spoken(const Record& failed, const Record& later) noexcept {
@@ -85,29 +85,29 @@ bool has_died(const Record& failed, const Record& later) noexcept {
          (later.text != fact::ended || later.value != 0);
 }
 
-/// Whether `failed` is any of the business of whoever wrote `later`: a tracker tells whoever asked,
-/// a worker of a pool its parent.
+/// Whether the process of `later` is concerned by `failed`: a tracker reports to its clients, a
+/// worker of a pool to its parent.
 bool concerns(const Record& failed, const Record& later) noexcept {
   return later.process == failed.process || is_tracker(failed) || is_hired(failed);
 }
 
-/// Whether `later` is an operation that fails with the very error.
+/// Whether `later` is an operation that fails with exactly this error.
 bool is_told(const Record& failed, const Record& later) noexcept {
   return later.kind == RecordKind::operation_end && later.error == failed.error &&
          concerns(failed, later);
 }
 
-/// The same, with what the error has led to.
+/// The same for an error that `failed` has led to.
 bool is_felt(const Record& failed, const Record& later) noexcept {
   return later.kind == RecordKind::operation_end && later.error != 0 && concerns(failed, later);
 }
 
-/// A worker whose parent died has nobody left to tell.
+/// A worker with a dead parent has no process left to report to.
 bool has_lost_its_parent(const Record& failed, const Record& later) noexcept {
   return is_fact(later, fact::died) && later.role == "root" && is_hired(failed);
 }
 
-/// Of a cache that finds no space, false is the answer; only the first time it says more.
+/// The answer of a cache without space is false; only the first time it reports more.
 bool is_refused(const Record& failed, const Record& later) noexcept {
   return later.process == failed.process && later.kind == RecordKind::operation_end &&
          later.name == "put" && later.text == "false" && failed.error == ENOSPC;
@@ -118,8 +118,8 @@ bool any_later(const Struck& struck, bool (*shows)(const Record&, const Record&)
                              [&](const Record& later) { return shows(struck.failed, later); });
 }
 
-/// Whether the operation that the call was part of did the same to something else, and succeeded: a
-/// location that cannot be used is not the last one.
+/// Whether the operation of the call did the same with another object, and succeeded: an unusable
+/// location is not the last one.
 bool fell_back(const Struck& struck) {
   if (struck.words_near.empty()) {
     return false;
@@ -139,7 +139,7 @@ bool fell_back(const Struck& struck) {
   return false;
 }
 
-/// Whether a word that the call was part of fails with its error, or tries again with success.
+/// Whether an operation that the call was part of fails with its error, or retries it successfully.
 bool is_answered_by_its_word(const Struck& struck) {
   Operations::Names open = struck.words;
   for (const Record& later : struck.later) {
@@ -165,7 +165,7 @@ bool is_answered_by_its_word(const Struck& struck) {
   return false;
 }
 
-/// Whether a word fails because there is no location left in which the call does not.
+/// Whether an operation fails because the call fails in every location.
 bool is_out_of_locations(const Struck& struck) {
   return struck.comes_again && std::ranges::any_of(struck.later, [&](const Record& later) {
            return later.process == struck.failed.process &&
@@ -173,12 +173,12 @@ bool is_out_of_locations(const Struck& struck) {
          });
 }
 
-/// A sweep does what it can, and says what stays.
+/// A sweep does what it can, and reports what remains.
 bool is_said_by_a_sweep(const Struck& struck) {
   return struck.words.back() == "sweep" && any_later(struck, has_spoken);
 }
 
-/// Whether what has happened since is among what the table of responses lets happen.
+/// Whether the table of responses allows what has happened since.
 bool is_answered(const Struck& struck) {
   if (any_later(struck, has_died) || any_later(struck, has_lost_its_parent)) {
     return true;
@@ -187,15 +187,16 @@ bool is_answered(const Struck& struck) {
     return is_answered_by_its_word(struck) || is_said_by_a_sweep(struck) ||
            (is_hired(struck.failed) && any_later(struck, is_told));
   }
-  // Outside of any word nobody waits for the error: the next one meets what has come of it. And who
-  // takes back what it made says what went wrong before; whether it stays is no-leak's to judge.
+  // Outside of any operation no caller waits for the error: the next operation meets its
+  // consequences. And an operation that removes what it made reports the error before that; no-leak
+  // judges whether it remains.
   const bool is_second = struck.words.empty() || is_removal(struck.failed.call);
   const bool is_heard = any_later(struck, is_second ? is_felt : is_told);
   return is_heard || any_later(struck, made_good) || any_later(struck, has_spoken) ||
          any_later(struck, is_refused) || fell_back(struck) || is_out_of_locations(struck);
 }
 
-/// On a thread of the product's own, it can be told to the next operation only.
+/// On a thread of the product's own it can be reported only to the next operation.
 bool may_be_told(const Struck& struck) {
   return is_tracker(struck.failed) || !struck.words_near.empty() ||
          std::ranges::any_of(struck.later, [&](const Record& later) {
@@ -204,15 +205,16 @@ bool may_be_told(const Struck& struck) {
          });
 }
 
-/// Whether anybody has to hear of it. The scenario gets the errors of its own calls itself; what
-/// cannot be written on standard error cannot be told; and leaving promises to do what can be done,
+/// Whether the error has to be reported. The scenario gets the errors of its own calls; a failed
+/// write to standard error cannot be reported; and leaving promises only to do what is possible,
 /// which no-leak judges.
 bool matters(const Record& failed, const Operations& operations) {
   return failed.object != "stderr" && !operations.is_own(failed) &&
          std::ranges::none_of(operations.of_process(failed), is_last);
 }
 
-/// Whether a fault brings this very error for ever. One that brings another is another story.
+/// Whether a fault causes exactly this error permanently. A fault with another error does not
+/// count.
 bool comes_again(const Record& failed, const Evidence& evidence) {
   return std::ranges::any_of(evidence.plan.faults, [&](const Fault& fault) {
     return fault.error == failed.error &&
@@ -225,7 +227,7 @@ bool is_meant_to_fail(const Operations::Names& words, const Scenario& scenario) 
   return !words.empty() && std::ranges::find(failing, words.back()) != failing.end();
 }
 
-/// Whether there is something to be heard: what nobody may notice, works and quiet judge.
+/// Whether a report is required: works and quiet judge errors that must have no visible effect.
 bool asks_for_an_ear(const Struck& struck) {
   return struck.response == Response::fail || struck.response == Response::fall_back ||
          (struck.response == Response::retry && struck.comes_again) ||
@@ -260,7 +262,7 @@ Judgement error_surfaced(const Evidence& evidence) {
   Judgement judgement;
   Operations operations;
   bool root_died = false;
-  // Of what fails for ever it is enough to be told once.
+  // A permanent failure has to be reported only once.
   std::set<std::tuple<std::uint16_t, Call, std::string_view>> told_of;
   for (std::size_t at = 0; at < evidence.records.size(); ++at) {
     const Record& failed = evidence.records[at];

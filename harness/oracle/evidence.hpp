@@ -1,7 +1,7 @@
-// Evidence: all that a world tells about a run, and the judgement on it.
+// Evidence: everything that a world records about a run, and the judgement on it.
 //
-// Oracles are pure functions of it. They share no code with the product, and nothing that the
-// product says about itself counts, except where it is asked: the tracker's counts at quiet
+// Oracles are pure functions of it. They share no code with the product, and do not rely on what
+// the product reports about itself, except where that is the subject: the tracker's counts at quiet
 // moments.
 #pragma once
 
@@ -22,38 +22,38 @@ struct Evidence {
   const Scenario& scenario;
   const Plan& plan;
   std::span<const Record> records;
-  /// Absolute paths of what is left when the last process is gone. A semaphore is
-  /// "/dev/shm/sem.name", shared memory "/dev/shm/name". The runtime folder itself is not among
-  /// them.
+  /// Absolute paths of the leftovers after the last process has ended. A semaphore is
+  /// "/dev/shm/sem.name", shared memory "/dev/shm/name". The runtime folder itself is not included.
   std::vector<std::string> left;
-  /// The same after the next start, which sweeps up.
+  /// The same after the next start, which sweeps.
   std::vector<std::string> left_after_sweep;
   std::string standard_error;
-  /// In the order in which they were looked at.
+  /// In the order in which they were read.
   std::vector<FileLook> files = {};
 };
 
-/// What one oracle says of a run.
+/// The result of one oracle for a run.
 struct Judgement {
   std::vector<Finding> findings = {};
   Look look = {};
 };
 
-/// The names of all oracles, in the order in which they are asked.
+/// The names of all oracles, in the order in which they run.
 std::span<const std::string_view> oracle_names() noexcept;
-/// Where `same` is among them.
+/// The index of `same` in it.
 inline constexpr std::size_t index_of_same = 23;
 
-/// What all oracles say, in that order.
+/// The results of all oracles, in that order.
 std::vector<Judgement> judge(const Evidence& evidence);
 
-/// What the evidence tells of a run; what was reached and answered, the world adds.
+/// The outcome of a run as far as the evidence shows it; the world adds what was reached and
+/// answered.
 Outcome outcome_of(const Evidence& evidence);
 
 /// The crossings of a run in order, for enumeration.
 std::vector<Crossing> crossings_of(std::span<const Record> records);
 
-/// Of each process the first allocation of each chain of callers, where they are noted.
+/// The first allocation of each call stack in each process, where allocations are recorded.
 std::vector<Crossing> allocations_of(std::span<const Record> records);
 
 /// The last few records of each process, as text.

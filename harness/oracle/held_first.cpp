@@ -1,9 +1,10 @@
-// held-first: what could not be held is not mapped, and what is mapped is held.
+// held-first: a file that could not be held is not mapped, and a mapped file is held.
 //
-// Of a receiver that goes on all the same nothing else tells: the array is right, nothing leaks,
-// and the error came back to a word within the word. Only in another order, the file would be gone.
-// Nor is anything lost on Linux by who lets go first and unmaps then; but a file system that keeps
-// a file which is in use under another name (NFS) leaves that in the folder, which cannot go.
+// Nothing else detects a receiver that continues anyway: the array is right, nothing leaks, and the
+// error was returned to an operation inside the operation. Only in another order the file would be
+// missing. On Linux releasing before unmapping loses nothing either. But a file system that keeps a
+// file in use under another name (NFS) leaves that name in the folder, which then cannot be
+// removed.
 #include <cstdint>
 #include <map>
 #include <string_view>
@@ -16,7 +17,7 @@
 namespace lastref::harness::oracle {
 namespace {
 
-/// A word on its way, and the holds within it that have failed and succeeded last.
+/// An operation in progress, and the last holds in it that failed and succeeded.
 struct Word {
   std::string_view name;
   std::string_view not_held = {};
@@ -24,11 +25,11 @@ struct Word {
   int error = 0;
 };
 
-/// What a process has of the files that it holds. Files whose objects have one name in the journal,
-/// as those of one context, are counted together.
+/// References and maps of a process. Files with objects of the same name in the journal, like those
+/// of one context, are counted together.
 struct Mapped {
   std::map<std::string_view, std::string_view> objects = {};  ///< by the resource
-  std::map<std::string_view, std::int64_t> references = {};   ///< that hold and register took
+  std::map<std::string_view, std::int64_t> references = {};   ///< taken by hold and register
   std::map<std::string_view, std::int64_t> maps = {};         ///< by the object
 };
 
@@ -60,7 +61,7 @@ class HeldFirst {
   }
 
  private:
-  /// One that succeeds makes up for one that failed.
+  /// A hold that succeeds cancels one that failed.
   void end_hold(const Record& record, Word& around) {
     ++judgement_.look.seen;
     judgement_.look.filled += record.error == 0 ? 0U : 1U;
@@ -76,7 +77,7 @@ class HeldFirst {
     }
     Mapped& mapped = mapped_[record.process];
     if (record.call == Call::unmap) {
-      // With an error too, for it is not tried again.
+      // Also after an error, because it is not retried.
       const auto known = mapped.maps.find(record.object.view());
       if (known != mapped.maps.end()) {
         --known->second;
@@ -88,7 +89,7 @@ class HeldFirst {
     }
   }
 
-  /// Who has more maps than references when this one is gone lets go too early.
+  /// A process with more maps than references after this release releases too early.
   void begin_release(const Record& record) {
     Mapped& mapped = mapped_[record.process];
     const auto held = mapped.references.find(record.text.view());

@@ -83,7 +83,7 @@ Range Holdings::count_at_once(const Key& key) const {
   return range;
 }
 
-/// It has an answer, and what it said before was heard before; or nobody speaks any more.
+/// The process has an answer, so its earlier messages were received; or it sends no more.
 void Holdings::heard(std::uint16_t process) {
   std::erase_if(posted_, [&](const auto& each) { return each.first.first == process; });
 }

@@ -1,10 +1,10 @@
-// Holdings: how many references each process holds, counted from the journal alone.
+// Holdings: the number of references of each process, counted from the journal alone.
 //
-// A count is a range: an operation that was begun and has not come back may have happened or not.
-// For example: register begins 0..1, comes back 1..1; release begins 0..1, comes back 0..0; and a
-// process that dies holds 0..0, whatever it was doing. A hold counts for certain only if somebody
-// else held the name from its beginning to its end: that is what hold asks of its caller, and a
-// kill may take it away.
+// A count is a range: an operation that has begun and has not returned may or may not have had its
+// effect. For example: register begins 0..1, returns 1..1; release begins 0..1, returns 0..0; and a
+// process that dies holds 0..0, whatever it was doing. A hold counts for certain only if another
+// process held the name from beginning to end: hold requires that of its caller, and a kill may
+// take it away.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace lastref::harness::oracle {
 
-/// Whether a process gives up its lock: by that it leaves the tree, and its references end.
+/// Whether a process closes its lock: with that it leaves the tree, and its references end.
 inline bool gives_up_lock(const Record& record) noexcept {
   return record.kind == RecordKind::end && record.call == Call::close && record.object == "lock";
 }
@@ -31,23 +31,23 @@ struct Range {
 
 class Holdings {
  public:
-  /// A process and a resource, as journal text gives it.
+  /// A process and a resource, in the format of the journal.
   using Key = std::pair<std::uint16_t, std::string_view>;
 
   /// The next record of the journal. Views into it are kept.
   void read(const Record& record);
 
   const std::map<Key, Range>& counts() const noexcept { return counts_; }
-  /// The same at a moment that is not quiet: a release that came back may be on its way still.
+  /// The same at a moment that is not quiet: a release that has returned may still be in transit.
   Range count_at_once(const Key& key) const;
-  /// All that was said has been heard.
+  /// Everything sent so far has been received.
   void all_heard() noexcept { posted_.clear(); }
-  /// Whether anybody has held anything since the last look.
+  /// Whether any process has held a reference since the last check.
   bool was_anything_held() const noexcept;
   void looked_at() noexcept { was_held_ = false; }
   bool is_alive(std::uint16_t process) const noexcept;
-  /// By which name the process took what is counted as `counted`: a relative one is counted as one
-  /// that says where it is (E2).
+  /// The name under which the process took the resource counted as `counted`: a relative name is
+  /// counted under its absolute path (E2).
   std::string_view name_of(std::uint16_t process, std::string_view counted) const noexcept;
   /// The role that a process is in.
   std::string role_of(std::uint16_t process) const;
@@ -60,7 +60,7 @@ class Holdings {
     bool alive = false;
     std::string_view role;
   };
-  /// A forget that has begun. A reference taken meanwhile may be before it or after it.
+  /// A forget that has begun. A reference taken meanwhile may precede or follow it.
   struct Forgetting {
     std::string_view resource;
     bool raced = false;
@@ -78,14 +78,14 @@ class Holdings {
   void note_lost_ground();
 
   std::map<Key, Range> counts_;
-  std::map<Key, int> taking_;  ///< register and hold under way
-  /// Releases since the process last had an answer from its tracker.
+  std::map<Key, int> taking_;  ///< register and hold in progress
+  /// Releases since the last answer of the tracker to the process.
   std::map<Key, std::int64_t> posted_;
   std::map<Key, bool>
-      founded_;  ///< hold under way: whether the name was held by somebody all along
+      founded_;  ///< hold in progress: whether another process has held the name throughout
   std::map<Key, Forgetting> forgetting_;
   std::vector<Life> lives_;
-  bool was_held_ = false;  ///< since the last look; not what is held still
+  bool was_held_ = false;  ///< since the last check; excludes what is still held
 };
 
 }  // namespace lastref::harness::oracle

@@ -1,4 +1,4 @@
-// private: files are made 0600 and folders 0700, from their first instant.
+// private: files are created with mode 0600 and folders with 0700, from the start.
 #include "harness/oracle/oracles.hpp"
 
 namespace lastref::harness::oracle {
@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::int64_t private_file = 0600;
 constexpr std::int64_t private_folder = 0700;
-constexpr std::int64_t sticky = 01000;  // It lets nobody do more.
+constexpr std::int64_t sticky = 01000;  // It grants no permission.
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// judge: all oracles, and the journal as crossings and as text.
+// judge: runs all oracles, and turns the journal into crossings and text.
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -152,7 +152,7 @@ std::vector<Crossing> allocations_of(std::span<const Record> records) {
 std::vector<std::string> last_crossings_of(std::span<const Record> records) {
   std::map<std::uint16_t, std::deque<std::string>> last;
   for (const Record& record : records) {
-    // A call that came back is told by its end alone, unless it never came back.
+    // A call that returned is listed by its end alone.
     const bool is_noted_allocation =
         record.kind == RecordKind::begin && record.name == allocation_site;
     if (record.observed || record.kind == RecordKind::operation_begin || is_noted_allocation) {

@@ -18,7 +18,7 @@ constexpr std::size_t identity_size = 24;
 constexpr unsigned is_identified = 128;
 constexpr std::array<std::string_view, 5> types = {"file", "folder", "semlock", "shm", "noop"};
 
-/// FNV-1a over the offset, the type, and what is behind the head.
+/// FNV-1a over the offset, the type, and the bytes after the head.
 std::uint64_t check_of(std::uint64_t offset, char type, std::string_view body) {
   std::string all;
   for (unsigned shift = 0; shift < 64; shift += 8) {
@@ -27,7 +27,7 @@ std::uint64_t check_of(std::uint64_t offset, char type, std::string_view body) {
   return hash_of(all.append(1, type).append(body));
 }
 
-/// As the journal gives a resource; nothing if there is no such type.
+/// The resource in the format of the journal; empty if the type does not exist.
 std::optional<std::string> text_of(unsigned type, std::string_view name) {
   constexpr std::string_view digits = "0123456789abcdef";
   if (type >= types.size()) {

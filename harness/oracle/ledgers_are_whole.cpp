@@ -14,7 +14,7 @@ bool is_ledger(std::string_view path) {
   return path.ends_with("/ledger");
 }
 
-/// Whether a write to a ledger may have ended in the middle: a tracker was killed, or its write
+/// Whether a write to a ledger may have been interrupted: a tracker was killed, or its write
 /// failed.
 bool may_be_cut_short(std::span<const Record> before) {
   return std::ranges::any_of(before, [](const Record& record) {
@@ -24,8 +24,8 @@ bool may_be_cut_short(std::span<const Record> before) {
   });
 }
 
-/// Whether the tracker, asked at once after a kill, had heard somebody else as well, and went on to
-/// its ledger behind its answer.
+/// Whether the tracker, asked directly after a kill, had received another message as well, and
+/// wrote to its ledger after its answer.
 bool wrote_behind_its_answer(std::span<const Record> before) {
   for (std::size_t at = before.size(); at > 0; --at) {
     const Record& record = before[at - 1];
@@ -40,7 +40,7 @@ bool wrote_behind_its_answer(std::span<const Record> before) {
   return false;
 }
 
-/// What the tracker said just then that it counts, and cleans up in the end.
+/// The names that the tracker reported at that moment that it counts, and removes in the end.
 std::set<std::string_view> counted_at_the_end_of(std::span<const Record> before) {
   std::set<std::string_view> counted;
   const bool was_asked =
@@ -59,7 +59,7 @@ std::set<std::string_view> counted_at_the_end_of(std::span<const Record> before)
   return counted;
 }
 
-/// All ledgers that were looked at at one moment.
+/// All ledgers that were read at one moment.
 struct Moment {
   std::set<std::string> names;
   const FileLook* last = nullptr;

@@ -10,7 +10,7 @@ namespace lastref::harness::oracle {
 
 namespace {
 
-/// Without the detours that a name was given with.
+/// The path in normal form.
 std::filesystem::path normal(std::string_view path) {
   return std::filesystem::path(path).lexically_normal();
 }
@@ -41,7 +41,8 @@ bool is_promised(const Evidence& evidence) {
 }
 
 bool was_said_to_be_gone(const Evidence& evidence, std::string_view path) {
-  // A tracker looks twice, but not if something else goes wrong as well. The next start looks once.
+  // A tracker checks twice, but not if something else goes wrong as well. The next start checks
+  // once.
   const std::vector<Fault>& faults = evidence.plan.faults;
   const bool comes_again = std::ranges::any_of(
       faults, [](const Fault& fault) { return is_for_ever(fault.kind) && fault.error == ENOENT; });

@@ -1,4 +1,4 @@
-// leftovers: what may be there when a run is over.
+// leftovers: what may remain when a run is over.
 #pragma once
 
 #include <string_view>
@@ -7,15 +7,15 @@
 
 namespace lastref::harness::oracle {
 
-/// Whether `path` is what the scenario leaves behind on purpose, or lies in it.
+/// Whether `path` is a leftover that the scenario intends, or lies in one.
 bool may_stay(const Scenario& scenario, std::string_view path);
 
-/// Whether somebody promised to clean up at the next start at the latest. A protocol without a
+/// Whether the product promised to clean up at the next start at the latest. A protocol without a
 /// ledger promises nothing past the death or failure of its tracker.
 bool is_promised(const Evidence& evidence);
 
-/// Whether each look at it was made to say, by a fault, that nothing is there: who cleans up and
-/// hears that has done all he can.
+/// Whether a fault made each check report that the path does not exist: a process that cleans up
+/// and gets that answer has done what it can.
 bool was_said_to_be_gone(const Evidence& evidence, std::string_view path);
 
 }  // namespace lastref::harness::oracle

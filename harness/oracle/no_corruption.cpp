@@ -1,4 +1,4 @@
-// no-corruption: a file that has its final name is complete.
+// no-corruption: a file under its final name is complete.
 #include <set>
 
 #include "harness/oracle/oracles.hpp"
@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view folder_start = "/lastref_memmapping_folder_";
 constexpr std::string_view final_end = ".npy";
 
-/// Whether a path is the final name of an array's file, below a folder of arrays.
+/// Whether a path is the final name of an array's file, in a folder of arrays.
 bool is_final(std::string_view path) noexcept {
   const std::size_t folder = path.find(folder_start);
   return path.ends_with(final_end) && folder != std::string_view::npos &&
@@ -21,7 +21,7 @@ bool is_final(std::string_view path) noexcept {
 
 Judgement no_corruption(const Evidence& evidence) {
   Judgement judgement;
-  std::set<std::string_view> given;  // final names, by a rename or by somebody outside
+  std::set<std::string_view> given;  // final names, given by a rename or by an outside party
   for (const Record& record : evidence.records) {
     const std::string_view path = record.text.view();
     const bool is_done = record.kind == RecordKind::end && record.error == 0;

@@ -1,4 +1,4 @@
-// no-crash: a process dies of nothing but a planned kill.
+// no-crash: a process dies only of a planned kill.
 #include "harness/oracle/oracles.hpp"
 
 namespace lastref::harness::oracle {

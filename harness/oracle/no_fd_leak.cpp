@@ -1,7 +1,8 @@
-// no-fd-or-map-leak: who ends in good order has closed what it opened, and reaped its children.
+// no-fd-or-map-leak: a process that ends in an orderly way has closed what it opened, and reaped
+// its children.
 //
-// What is left is told by the instruments, which keep count, and in the kernel world by the process
-// as /proc has it, whoever keeps count: that the text of the fact says.
+// The instruments keep count and report leftovers. In the kernel world /proc of the process is
+// checked as well, which does not depend on that count; the text of the fact says which.
 #include <algorithm>
 
 #include "harness/oracle/oracles.hpp"
@@ -9,10 +10,10 @@
 namespace lastref::harness::oracle {
 namespace {
 
-/// What may stay where a call fails, as its name begins; nothing for other calls. A map stays where
-/// it is when its unmap fails, and nobody has a better one: that it was told is error-surfaced's to
-/// judge. Who is told that it has no such child asks no more; and who may not be killed is left
-/// alone.
+/// Prefix of the names that may remain where a call fails; empty for other calls. A map remains in
+/// place when its unmap fails, and no process can do better: error-surfaced judges whether that was
+/// reported. A process does not wait again for a child that was reported as missing, and leaves
+/// alone one that it may not kill.
 std::string_view kind_left_by(Call call) noexcept {
   switch (call) {
     case Call::unmap:
@@ -38,7 +39,7 @@ bool is_excused(const Evidence& evidence, const Record& left) {
 Judgement no_fd_leak(const Evidence& evidence) {
   Judgement judgement;
   for (const Record& record : evidence.records) {
-    // Only who ends in good order is asked.
+    // Only processes that end in an orderly way are judged.
     if (is_fact(record, fact::died) && record.text == fact::ended) {
       ++judgement.look.seen;
       ++judgement.look.filled;

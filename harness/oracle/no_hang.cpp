@@ -1,4 +1,4 @@
-// no-hang: every run comes to its end.
+// no-hang: every run ends.
 #include "harness/oracle/oracles.hpp"
 
 namespace lastref::harness::oracle {

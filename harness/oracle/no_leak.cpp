@@ -15,12 +15,12 @@
 namespace lastref::harness::oracle {
 namespace {
 
-/// So often a tracker tries to take away a name that it may not. Of its tree's own names it tries
-/// none so often, but no plan makes as many faults there.
+/// The number of times that a tracker tries to remove a name when it lacks the permission. For the
+/// names of its own tree it tries less often, but no plan makes as many faults there.
 constexpr std::size_t attempts = 10;
 
-/// Whether all that goes wrong is that the tracker may not take away one name, fewer times than it
-/// tries. `record` is of one of the faults.
+/// Whether the only failure is that the tracker may not remove one name, fewer times than it tries.
+/// `record` belongs to one of the faults.
 bool is_one_refusal(std::span<const Fault> faults, const Record& record) {
   const auto refuses = [&first = faults.front().site](const Fault& fault) {
     return fault.kind == FaultKind::fail_once && (fault.error == EACCES || fault.error == EPERM) &&
@@ -31,15 +31,15 @@ bool is_one_refusal(std::span<const Fault> faults, const Record& record) {
          std::ranges::all_of(faults, refuses);
 }
 
-/// Whether a planned error may be why names stay: the tracker cannot do without the call, or it was
-/// not the only thing that went wrong.
+/// Whether names may remain because of a planned error: the tracker needs the call, or it was not
+/// the only failure.
 bool may_leave(const Evidence& evidence, const Record& record) {
   const bool is_for_ever = std::ranges::any_of(evidence.plan.faults, [&](const Fault& fault) {
     return fails_for_ever(fault, record.role.view(), record.name.view());
   });
   const bool is_needed = is_for_ever && is_tracker(record) &&
                          (is_needed_to_clean_up(record.call) || record.name == allocation_site);
-  // Of trackers that all die of one thing, the root starts no more than a few.
+  // If all trackers die of the same fault, the root starts only a few.
   const bool is_in_all =
       is_tracker(record) && std::ranges::any_of(evidence.plan.faults, [](const Fault& fault) {
         return fault.kind == FaultKind::fail_in_all;
@@ -48,14 +48,14 @@ bool may_leave(const Evidence& evidence, const Record& record) {
          (has_two_faults(evidence) && !is_one_refusal(evidence.plan.faults, record));
 }
 
-/// Why nobody could clean up at once: what it takes was made to fail, the whole tree was killed, or
-/// the last tracker was and the root did not live on in the tree to start another.
+/// Why no process could clean up at once: a needed call failed, the whole tree was killed, or the
+/// last tracker was killed and the root did not remain in the tree to start another.
 Waiver why_not_at_once(const Evidence& evidence) {
   bool tracker_was_killed = false;
   bool tracker_ever = false;
   bool root_was_killed = false;
   bool root_leaves = false;
-  bool root_gave_up = false;      // for want of descriptors
+  bool root_gave_up = false;      // for lack of descriptors
   bool root_was_leaving = false;  // when the last tracker was killed
   bool has_failed = false;
   bool root_has_failed = false;
@@ -80,7 +80,7 @@ Waiver why_not_at_once(const Evidence& evidence) {
   }
   const bool nobody = (root_was_killed && (tracker_was_killed || !tracker_ever)) ||
                       ((root_was_leaving || root_gave_up) && tracker_was_killed);
-  // The root that could not start another tracker has failed as well.
+  // A root that could not start another tracker has failed as well.
   has_failed = has_failed || (root_has_failed && tracker_was_killed);
   return is_whole     ? Waiver::whole_tree
          : nobody     ? Waiver::last_tracker
@@ -88,7 +88,7 @@ Waiver why_not_at_once(const Evidence& evidence) {
                       : Waiver::none;
 }
 
-/// How many names the processes of the run have made.
+/// The number of names that the processes of the run have made.
 std::uint32_t names_made(const Evidence& evidence) {
   return static_cast<std::uint32_t>(
       std::ranges::count_if(evidence.records, [](const Record& record) {
@@ -99,27 +99,27 @@ std::uint32_t names_made(const Evidence& evidence) {
       }));
 }
 
-/// A name that was made could have stayed.
+/// Each name that was made could have remained.
 Look look_at_names(const Evidence& evidence) {
   const std::uint32_t made = names_made(evidence);
   return {.seen = made, .filled = made};
 }
 
-/// A folder that is made and removed in one breath, to see whether that can be done. Nobody counts
-/// it: if its maker is killed in between, the next start takes it away.
+/// A folder that is made and removed at once, to check whether that is possible. It is not counted:
+/// if its maker is killed in between, the next start removes it.
 bool is_probe(std::string_view path) {
   return path.substr(path.rfind('/') + 1).starts_with("lastref_probe_");
 }
 
-/// Whether a path is that name, or of something in it.
+/// Whether a path is that name, or lies in it.
 bool lies_in(std::string_view path, std::string_view name) {
   return path.starts_with(name) && (path.size() == name.size() || path[name.size()] == '/');
 }
 
-/// What a next start can know of, as the journal has it: the trees that have their locks, and what
-/// their ledgers name.
+/// What a next start can know, in the format of the journal: the trees that have their locks, and
+/// the names in their ledgers.
 std::vector<std::string> known_to_a_sweep(const Evidence& evidence) {
-  std::map<std::string_view, std::string_view> ledgers;  // As they were at last.
+  std::map<std::string_view, std::string_view> ledgers;  // Their last contents.
   for_each_file(
       evidence,
       [](std::string_view path) { return path.ends_with("/ledger"); },
@@ -184,7 +184,7 @@ Judgement no_leak_at_next_start(const Evidence& evidence) {
   std::vector<std::string> left = evidence.left_after_sweep;
   if (const Waiver why = why_not_at_once(evidence);
       evidence.scenario.spoils_ledger && why != Waiver::none) {
-    // Names of a ledger that an outsider removed are known to processes of its tree alone.
+    // Names of a ledger that an outsider removed are known only to processes of its tree.
     const std::vector<std::string> known = known_to_a_sweep(evidence);
     const auto waived_names = std::erase_if(left, [&](const std::string& path) {
       return std::ranges::none_of(
@@ -195,7 +195,7 @@ Judgement no_leak_at_next_start(const Evidence& evidence) {
     }
   }
   Judgement judgement{.look = look_at_names(evidence)};
-  // What stays for good has stayed already, and is told once.
+  // Permanent leftovers have been reported already, and are reported once.
   if (!left.empty() && no_leak(evidence).findings.empty()) {
     complain(judgement.findings,
              evidence,

@@ -1,4 +1,4 @@
-// no-premature-unlink: what a live process holds is not cleaned up.
+// no-premature-unlink: names that a live process holds are not removed.
 #include <algorithm>
 
 #include "harness/oracle/holdings.hpp"
@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view premature_claim =
     "no-premature-unlink: what a live process holds is not cleaned up";
 
-/// What a successful clean-up crossing removes, as journal text of the resource; empty if it is
+/// The resource that a successful removal removes, in the format of the journal; empty if there is
 /// none.
 std::string removed_by(const Record& record) {
   const auto text = [&](ResourceType type) {
@@ -30,7 +30,7 @@ std::string removed_by(const Record& record) {
   }
 }
 
-/// Whether removing `removed`, which is no name of its own, takes `held` away, or something out of
+/// Whether removing `removed`, which is not a counted name itself, removes `held` or something in
 /// it.
 bool takes_from(std::string_view held, const Record& record, std::string_view removed) {
   if (held == removed) {
@@ -60,7 +60,7 @@ Judgement no_premature_unlink(const Evidence& evidence) {
       continue;
     }
     ++judgement.look.seen;
-    // Somebody holds something that it could have been.
+    // A process holds something that could have been affected.
     judgement.look.filled +=
         std::ranges::any_of(holdings.counts(),
                             [&](const auto& item) {
@@ -72,7 +72,7 @@ Judgement no_premature_unlink(const Evidence& evidence) {
         holdings.counts(), [&](const auto& item) { return item.first.second == removed; });
     for (const auto& [key, range] : holdings.counts()) {
       if (is_named && key.second != removed) {
-        continue;  // It goes by its own count, whatever it lies in.
+        continue;  // Its own count decides, whatever it lies in.
       }
       if (range.least > 0 && holdings.is_alive(key.first) &&
           takes_from(key.second, record, removed)) {

@@ -1,7 +1,8 @@
-// Operations: in which operation of the product a crossing of a run was made.
+// Operations: finds the operation of the product in which a crossing was made.
 //
-// Operations nest, in each thread for itself. What happens outside of any on the first thread of a
-// role is the scenario's own, which gets the error itself; on another thread it is the product's.
+// Operations nest, separately in each thread. A call outside of any operation on the first thread
+// of a role is the scenario's own, and the scenario gets its error; on another thread it is the
+// product's.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace lastref::harness::oracle {
 
-/// An operation that ends something for good.
+/// An operation that ends a membership or object permanently.
 bool is_last(std::string_view operation) noexcept;
 
 class Operations {
@@ -24,9 +25,9 @@ class Operations {
   /// The next record of the journal. Views into it are kept.
   void read(const Record& record);
 
-  /// Those that the thread of `record` is in, the innermost last.
+  /// The operations in progress in the thread of `record`, the innermost last.
   const Names& of_thread(const Record& record) const;
-  /// Those that any thread of its process is in.
+  /// The operations in progress in any thread of its process.
   const Names& of_process(const Record& record) const;
   /// Whether the scenario itself made the call.
   bool is_own(const Record& record) const;

@@ -1,4 +1,4 @@
-// quiet: with nothing wrong, what users have to know is said, and nothing else.
+// quiet: in an undisturbed run the messages that users need are written, and no others.
 #include <algorithm>
 
 #include "harness/oracle/benign.hpp"

@@ -1,4 +1,4 @@
-// refcount-exact: the tracker counts what the processes hold.
+// refcount-exact: the tracker's counts equal the references of the processes.
 #include <algorithm>
 #include <map>
 
@@ -17,7 +17,7 @@ std::string text_of(const Range& range) {
              : std::to_string(range.least) + " to " + std::to_string(range.most);
 }
 
-/// What the tracker said at one quiet moment: journal text of a resource, by process.
+/// The tracker's report at one quiet moment: journal text of a resource, by process.
 using Counts = std::map<Holdings::Key, std::int64_t>;
 
 class CountsOracle {
@@ -51,7 +51,7 @@ class CountsOracle {
 
   void compare() {
     ++judgement_.look.seen;
-    // Who counts what was let go of since is wrong as well.
+    // Counting a reference that was released since is wrong as well.
     const bool is_filled = holdings_.was_anything_held() || !seen_.empty();
     judgement_.look.filled += is_filled ? 1U : 0U;
     for (const auto& each : holdings_.counts()) {
@@ -90,7 +90,7 @@ class CountsOracle {
 }  // namespace
 
 Judgement refcount_exact(const Evidence& evidence) {
-  // With a call that fails for ever, not everything that is true can be told to the tracker.
+  // With a call that fails permanently, not everything that is true can be reported to the tracker.
   if (std::ranges::any_of(evidence.plan.faults, is_for_ever, &Fault::kind)) {
     return waived(Waiver::fails_for_ever);
   }

@@ -1,4 +1,4 @@
-// refuted: what the scenario itself found wrong.
+// refuted: the findings of the scenario itself.
 #include "harness/oracle/oracles.hpp"
 
 namespace lastref::harness::oracle {
@@ -7,7 +7,7 @@ Judgement refuted(const Evidence& evidence) {
   Judgement judgement;
   bool expects_seen = false;
   for (const Record& record : evidence.records) {
-    // A role that came to its end has looked at what it wanted to.
+    // A role that ended by itself has made its checks.
     if (is_fact(record, fact::died) && record.text == fact::ended && !is_tracker(record)) {
       ++judgement.look.seen;
       ++judgement.look.filled;

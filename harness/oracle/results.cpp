@@ -9,7 +9,7 @@ namespace lastref::harness {
 namespace oracle {
 namespace {
 
-/// Each part of a path as it is called in every run.
+/// Each part of a path under the name that it has in every run.
 std::string path_without_chance(std::string_view path) {
   std::string text;
   while (!path.empty()) {
@@ -22,7 +22,7 @@ std::string path_without_chance(std::string_view path) {
   return text;
 }
 
-/// What stands in front of a path stays.
+/// Text before a path is kept.
 std::string text_without_chance(std::string_view text) {
   const std::size_t slash = text.find('/');
   return slash == std::string_view::npos
@@ -49,12 +49,12 @@ void add_words(const Evidence& evidence, RunResults& results) {
   }
 }
 
-/// A live cache has chance in it.
+/// A live cache has random content.
 bool has_chance_in_it(std::string_view path) {
   return path.ends_with(".cache");
 }
 
-/// How many records there were when the run was over.
+/// The number of records at the end of the run.
 std::size_t end_of_run(std::span<const Record> records) {
   const auto next = std::ranges::find_if(records, [](const Record& record) {
     return is_fact(record, fact::born) && record.role == next_start_role;

@@ -1,8 +1,8 @@
-// Results: what a run came to, and what clean runs come to.
+// Results: the result of a run, and those of clean runs.
 //
 // A clean run in another order may have other results: two workers race for a slot, and one of them
-// is told that it has a value. So what is possible is learned from clean runs in several orders.
-// Where these agree, a run in which nothing struck that anybody may notice has to agree as well.
+// learns that it already has a value. So clean runs in several orders show which results are
+// possible. Where they agree, a run without visible faults has to agree as well.
 #pragma once
 
 #include <map>
@@ -15,18 +15,18 @@
 
 namespace lastref::harness {
 
-/// Clean runs, each in another order, that say what is possible.
+/// Clean runs, each in another order, that show which results are possible.
 std::vector<Plan> clean_plans_to_compare();
 
 /// More of them, for a scenario in which these were not enough: one thread waits for all others, at
-/// each site of the usual order. That is an order like any other.
+/// each site of the usual order. That order is as valid as any other.
 std::vector<Plan> more_plans_to_compare(const std::vector<Crossing>& clean);
 
 class PossibleResults {
  public:
-  /// Of one more clean run.
+  /// Adds one more clean run.
   void add(const RunResults& results);
-  /// The values that a result has had; nothing stands for a run that had no such result.
+  /// The values that a result has had; "nothing" stands for a run without such a result.
   std::set<std::string> of(std::string_view result) const;
   /// All results that any run had.
   const std::map<std::string, std::map<std::string, std::uint64_t>, std::less<>>& all()

@@ -16,7 +16,7 @@ std::string list_of(const std::set<std::string>& values) {
   return text;
 }
 
-/// Whether the plan has somebody else go first than in the usual order.
+/// Whether the plan changes the usual order.
 bool changes_order(const Plan& plan) {
   const bool is_paused = std::ranges::any_of(
       plan.faults, [](const Fault& fault) { return fault.kind == FaultKind::pause; });
@@ -36,7 +36,7 @@ Judgement same(const Evidence& evidence) {
   if (!evidence.plan.ambient.empty()) {
     return waived(Waiver::ambient);
   }
-  // Another order is what clean runs have as well, and no sample has all orders that there are.
+  // Clean runs have other orders as well, and no sample has all of them.
   if (changes_order(evidence.plan)) {
     return waived(Waiver::has_order);
   }

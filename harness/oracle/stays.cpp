@@ -1,4 +1,4 @@
-// stays: what was forgotten, and what is another's, is left alone.
+// stays: names that were forgotten, or that belong to an outsider, are not removed.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -10,12 +10,12 @@
 namespace lastref::harness::oracle {
 namespace {
 
-/// What was done with a name, as far as operations tell.
+/// What operations have done with a name.
 struct Given {
-  std::set<std::uint16_t> holders;  ///< who have counted it since it was last forgotten
+  std::set<std::uint16_t> holders;  ///< that have counted it since it was last forgotten
   bool is_made = false;
-  bool is_known = false;     ///< It was said which thing it is,
-  bool is_anothers = false;  ///< and then another one got the name.
+  bool is_known = false;     ///< It was identified,
+  bool is_anothers = false;  ///< and then an outsider replaced it.
 };
 
 }  // namespace
@@ -25,8 +25,8 @@ Judgement stays(const Evidence& evidence) {
   for (const Record& record : evidence.records) {
     const std::string_view text = record.text.view();
     if (gives_up_lock(record) || is_fact(record, fact::died)) {
-      // Its references end with it. If one was the last, what was made goes, and a process that
-      // asks later to forget it comes too late.
+      // Its references end with it. If one was the last, the object is removed, and a later forget
+      // of another process comes too late.
       for (auto& [resource, given] : all) {
         given.is_made = given.is_made && !given.holders.contains(record.process);
       }
@@ -34,7 +34,7 @@ Judgement stays(const Evidence& evidence) {
                (record.name == "register" || record.name == "hold")) {
       all[text].holders.insert(record.process);
     } else if (record.kind == RecordKind::operation_begin && record.name == "release") {
-      all[text].is_made = false;  // If it was the last one, what was made goes.
+      all[text].is_made = false;  // If it was the last reference, the object is removed.
     } else if (record.kind == RecordKind::operation_end && record.error == 0) {
       Given& given = all[text];
       if (record.name == "forget") {

@@ -1,9 +1,9 @@
-// synced-first: what a durable cache shows is on its device before it is seen, and has its place
-// there before the word comes back.
+// synced-first: a durable cache syncs a value to its device before others can see it, and its place
+// before the operation returns.
 //
-// No run of a machine that goes on shows this otherwise: what was not synced can be read all the
-// same, until the power fails. So it is read from the calls of each word that was done. Of a word
-// that was not, nothing was promised: it may have given its space back.
+// On a machine without power failure nothing else shows this, because unsynced data can be read as
+// well. So the calls of each successful operation are checked. A failed operation promises nothing:
+// it may have freed its space.
 #include <map>
 #include <set>
 #include <string>
@@ -18,10 +18,10 @@ namespace {
 
 constexpr std::string_view durable = "durable ";
 
-/// A put or a preserve under way.
+/// A put or a preserve in progress.
 struct Word {
   std::set<std::string_view> unsynced = {};  ///< What it has written.
-  std::string_view seen_early = {};          ///< What was shown while it was one of them.
+  std::string_view seen_early = {};          ///< What became visible before it was synced.
   bool is_placed = true;                     ///< Its place is synced as well.
 };
 
@@ -55,7 +55,7 @@ class SyncedFirst {
 
  private:
   static void cross(const Record& record, Word& word) {
-    // A cache writes at a place that it has taken. What else writes is a pipe, or a message.
+    // A cache writes at a place that it has taken. Other writes go to a pipe, or are a message.
     if (record.call == Call::write_at) {
       word.unsynced.insert(record.object.view());
     } else if (record.call == Call::sync) {
@@ -86,7 +86,8 @@ class SyncedFirst {
                                            std::string(record.name.view()) + ": " + seen});
   }
 
-  std::set<std::string_view> caches_;  ///< What the durable ones are called by all who share them.
+  std::set<std::string_view> caches_;  ///< The names of durable caches in all processes that share
+                                       ///< them.
   std::map<std::pair<std::uint16_t, std::uint16_t>, Word> words_;  ///< by thread
   Judgement judgement_;
 };

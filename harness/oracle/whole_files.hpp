@@ -1,5 +1,5 @@
-// whole_files: the looks at files of one kind, one after the other, and what the journal knew when
-// each was taken.
+// whole_files: visits the recorded contents of files of one kind in order, with the journal up to
+// each.
 #pragma once
 
 #include <functional>
@@ -17,13 +17,13 @@ bool gives_name(Call call) noexcept;
 /// Whether it has done so.
 bool gave_name(const Record& record) noexcept;
 
-/// Calls `judge` with each look at a file of that kind, and the records that came before it. Files
-/// that an outside party wrote, and nobody since, are left out.
+/// Calls `judge` with each recorded content of a file of that kind, and the records before it.
+/// Skips files that an outside party wrote last.
 void for_each_file(const Evidence& evidence,
                    const std::function<bool(std::string_view path)>& is_kind,
                    const std::function<void(const FileLook&, std::span<const Record>)>& judge);
 
-/// Of what is not whole.
+/// The finding for a file that is not whole.
 Finding broken_file(std::string_view kind, const FileLook& look, const std::string& why);
 
 }  // namespace lastref::harness::oracle

@@ -1,7 +1,7 @@
-// workers-follow: a worker goes with its parent, whatever it is doing.
+// workers-follow: a worker ends with its parent, whatever it is doing.
 //
-// Its pipes tell an idle worker that nobody wants it any more. One whose task never ends is told by
-// nothing but the parent's death. It has its time until nobody of the run can go on.
+// An idle worker sees the end of its pipes. A worker with an endless task can learn of it only
+// from the parent's death. It has time until no process of the run can continue.
 #include <map>
 #include <set>
 #include <string_view>
@@ -36,7 +36,7 @@ class WorkersFollow {
     } else if (record.name == "serve") {
       Life& life = lives_[record.process];
       life.serves = record.kind == RecordKind::operation_begin;
-      orphan(life);  // Its parent may have died before it came to that.
+      orphan(life);  // Its parent may have died before.
     }
   }
 
@@ -46,7 +46,7 @@ class WorkersFollow {
     std::string_view parent = {};
     bool serves = false;
     bool is_orphan = false;
-    bool was_orphaned = false;  ///< Then it was looked at, once.
+    bool was_orphaned = false;  ///< Then it was checked, once.
   };
 
   void orphan(Life& life) {
@@ -70,7 +70,7 @@ class WorkersFollow {
     }
   }
 
-  /// Who can neither hear of a death nor die is excused.
+  /// A worker that can neither learn of the death nor die is excused.
   bool cannot_follow(const Life& life) const {
     return std::ranges::any_of(evidence_.plan.faults, [&](const Fault& fault) {
       return fails_for_ever(fault, life.role, name_of(Call::signal_process));

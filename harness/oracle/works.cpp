@@ -1,6 +1,6 @@
-// works: with nothing wrong that anybody may notice, every operation of the product does what it
-// says, and every role ends without an error. Where limits end early, an operation may say that its
-// time was over, and nothing else.
+// works: without faults that have a visible effect every operation of the product does what it
+// promises, and every role ends without an error. Where time limits end early, an operation may
+// report that its time was over, and nothing else.
 #include <algorithm>
 #include <cerrno>
 
@@ -12,7 +12,7 @@ namespace lastref::harness::oracle {
 
 Judgement works(const Evidence& evidence) {
   Judgement judgement;
-  // In another order somebody may be too late, which is nothing wrong.
+  // In another order an operation may be too late, which is not wrong.
   const Plan& plan = evidence.plan;
   const bool is_late = is_late_at_most(evidence);
   if (!is_unnoticed(evidence) && !is_late) {
@@ -37,7 +37,7 @@ Judgement works(const Evidence& evidence) {
            .seen = std::string(record.role.view()) + ' ' + std::string(record.name.view()) + ' ' +
                    std::string(record.text.view()) + " = " + name_of_error(record.error)});
     }
-    // What is meant to fail is looked at by the body that means it.
+    // The body of a role checks the failures that it expects.
     if (is_fact(record, fact::failed) && !is_late) {
       judgement.findings.push_back(
           {.claim = "works: with nothing wrong, every role ends without an error",

@@ -22,7 +22,7 @@
 namespace lastref::harness {
 namespace {
 
-constexpr std::size_t block_size = std::size_t{1} << 28U;  // bytes; only what is touched costs
+constexpr std::size_t block_size = std::size_t{1} << 28U;  // bytes; only touched pages cost memory
 constexpr std::size_t header_size = 16;
 constexpr std::size_t classes = 64;  // of 16 bytes each
 
@@ -30,7 +30,7 @@ struct Freed {
   Freed* next;
 };
 
-// One a thread: runs do not share memory.
+// One per thread: runs do not share memory.
 struct Block {
   std::byte* begin = nullptr;
   std::byte* next = nullptr;
@@ -48,7 +48,7 @@ bool holds(const void* memory) noexcept {
   return memory >= block.begin && memory < block.end;
 }
 
-// The header keeps the class, so that a plain delete knows where the memory goes.
+// The header keeps the class, so that a plain delete can return the memory.
 void* take(std::size_t size) noexcept {
   const std::size_t rounded = (size + 15U) / 16U * 16U;
   const std::size_t index = rounded / 16U;
@@ -64,7 +64,7 @@ void* take(std::size_t size) noexcept {
   return start + header_size;
 }
 
-/// Throws if this allocation is to fail. What decides it allocates as it likes.
+/// Throws if this allocation is to fail. The deciding function may allocate freely.
 void let_fail(const void* frame) {
   if (!is_products) {
     return;
@@ -106,7 +106,8 @@ Arena::Arena(bool serves) noexcept {
                               -1,
                               0);
     LASTREF_ASSERT(made != MAP_FAILED);
-    // Who is forked has no use for it, and a fork copies the page tables of all else. madvise(2)
+    // A forked child does not use it, and a fork copies the page tables of all other memory.
+    // madvise(2)
     ::madvise(made, block_size, MADV_WIPEONFORK);
     block.begin = static_cast<std::byte*>(made);
     block.end = block.begin + block_size;
@@ -156,7 +157,7 @@ ArenaPause::~ArenaPause() {
 }  // namespace lastref::harness
 
 #if !LASTREF_SANITIZED
-// The other forms of new and delete in the C++ library end up in these.
+// The other forms of new and delete in the C++ library call these.
 
 void* operator new(std::size_t size) {
   lastref::harness::let_fail(__builtin_frame_address(0));

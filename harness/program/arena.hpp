@@ -1,17 +1,17 @@
-// Arena: memory of one run, taken back in bulk.
+// Arena: memory of one run, freed in bulk.
 //
-// Killed fibers of a simulation run no destructor, so what they had on the heap would leak, some
-// 20 KiB a kill. While an Arena is open, `operator new` of this thread serves from one block
-// instead, and closing it forgets everything at once. That is also several times faster than
-// malloc, and leaves no holes in the heap: a process forked from this one fills such holes first,
-// and each of them is on another page that has to be copied for it.
+// Killed fibers of a simulation run no destructors, so their heap objects would leak, about 20 KiB
+// per kill. While an Arena is open, `operator new` of this thread serves from one block instead,
+// and closing it frees everything at once. That is also several times faster than malloc, and
+// leaves no holes in the heap: a process forked from this one fills such holes first, and each of
+// them is on another page that has to be copied for it.
 //
-// Limits: a run must leave nothing behind that it allocated. What outlives it is allocated inside
-// an ArenaPause. A function's static object that is first reached inside a run would be lost, so
-// whoever opens an Arena makes one run without it first; a static on some rare path still shows as
-// a crash, for the block is overwritten. In sanitizer builds nothing is replaced: the memory of
-// killed fibers leaks there, and the leak checker is told so. A forked child finds the block full
-// of zeros: it has to live in an ArenaPause, and to use nothing from there.
+// Limits: a run must leave nothing behind that it allocated. Allocate what outlives it inside an
+// ArenaPause. A function's static object that is first reached inside a run would be lost, so make
+// one run without an Arena first; a static on some rare path still shows as a crash, because the
+// block is overwritten. In sanitizer builds nothing is replaced: the memory of killed fibers leaks
+// there, and the leak checker is told so. A forked child finds the block full of zeros: it has to
+// stay in an ArenaPause, and must not use the block.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ namespace lastref::harness {
 
 class Arena {
  public:
-  /// Not nested. One that does not serve leaves the memory to the usual heap, and only tells the
-  /// leak checker of a sanitizer that what is lost from now on is meant to be.
+  /// Not nested. An Arena that does not serve leaves the memory to the usual heap, and only makes
+  /// the leak checker of a sanitizer ignore leaks from now on.
   explicit Arena(bool serves) noexcept;
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -34,12 +34,12 @@ class Arena {
 /// Whether an allocation fails; `frame` is the frame of operator new, for a walk up the stack.
 using AllocationFails = bool (*)(const void* frame) noexcept;
 
-/// From now on asked before each `operator new` of the calling thread; nullptr: none fails. Not in
-/// sanitizer builds.
+/// Sets the function called before each `operator new` of the calling thread; nullptr: none fails.
+/// Not in sanitizer builds.
 void decide_allocations(AllocationFails fails) noexcept;
 
-/// Says of the calling thread, as long as it lives, whether what it allocates is the product's and
-/// may be made to fail. It is, where nothing else is said; a scenario's own bookkeeping is not.
+/// Sets, while it exists, whether allocations of the calling thread are the product's and may be
+/// made to fail. By default they are; the bookkeeping of a scenario is not.
 class AllocationScope {
  public:
   explicit AllocationScope(bool is_products) noexcept;
@@ -48,14 +48,14 @@ class AllocationScope {
   ~AllocationScope();
 
   static bool is_products() noexcept;
-  /// For fibers, which share a thread: exchanges what is said.
+  /// For fibers, which share a thread: exchanges the setting.
   static void swap(bool& is_products) noexcept;
 
  private:
   bool before_;
 };
 
-/// While it lives, allocations come from the usual heap again.
+/// While it exists, allocations come from the usual heap again.
 class ArenaPause {
  public:
   ArenaPause() noexcept;

@@ -15,7 +15,7 @@ Result<std::optional<int>> run_program(std::string path, std::vector<std::string
   }
   words.push_back(nullptr);
   pid_t pid = 0;
-  // Not by os::Os, whose children are nobody's: setpriv below asks for the death of the parent.
+  // Not with os::Os, which detaches its children: setpriv below asks for the death of the parent.
   if (const int error = ::posix_spawnp(&pid, path.c_str(), nullptr, nullptr, words.data(), environ);
       error != 0) {
     return failure(std::errc{error}, path, Call::spawn);
@@ -33,8 +33,8 @@ Result<std::optional<int>> run_command(const std::string& folder,
                                        const std::string& command,
                                        const std::string& log,
                                        int seconds) {
-  // The arguments of the caller stay arguments: the shell sees them as its arguments alone. Where
-  // there is setpriv, the command does not outlive us, who may be killed while it takes minutes.
+  // The shell gets the caller's arguments only as arguments, never as code. With setpriv the
+  // command does not outlive us if we are killed during the minutes that it takes.
   constexpr const char* script =
       R"(cd -- "$1" && exec $(command -v setpriv >/dev/null && echo setpriv --pdeathsig TERM) )"
       R"(timeout --kill-after=5 "$4" sh -c "$2" >"$3" 2>&1 </dev/null)";

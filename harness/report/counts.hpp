@@ -1,4 +1,4 @@
-// Counts: how many faults were planned, and how many of them struck.
+// Counts: how many faults were planned, and how many of them were injected.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace lastref::harness {
 
-/// Planned, and struck.
+/// Planned, and injected.
 struct Count {
   std::size_t total = 0;
   std::size_t executed = 0;

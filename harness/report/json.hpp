@@ -1,4 +1,4 @@
-// JSON: a report for machines. Keys are stable; new ones may come.
+// JSON: a machine-readable report. Keys are stable; new ones may be added.
 #pragma once
 
 #include <string>

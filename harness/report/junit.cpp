@@ -9,7 +9,7 @@
 namespace lastref::harness {
 namespace {
 
-/// How long the UTF-8 character at the front is, 0 if there is none that XML may carry.
+/// The length of the UTF-8 character at the front, 0 if it is not one that XML allows.
 std::size_t size_of_character(std::string_view text) {
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
   const unsigned char first = byte(0);
@@ -95,7 +95,7 @@ Case case_of(const Report& report, const ScenarioReport& scenario) {
   return made;
 }
 
-/// What is wrong with the whole and with no scenario of its own.
+/// Problems of the whole that belong to no single scenario.
 Case case_of_completeness(const Report& report) {
   Case made;
   if (exit_of(report) == Exit::incomplete) {

@@ -10,8 +10,8 @@ namespace lastref::harness {
 
 std::string to_junit(const Report& report);
 
-/// Text as it may stand in XML 1.0: signs with a meaning escaped, what is no UTF-8 or no character
-/// of XML replaced by '?'.
+/// Text valid in XML 1.0: special characters are escaped, and bytes that are not UTF-8 or
+/// characters that XML forbids are replaced by '?'.
 std::string xml_of(std::string_view text);
 
 }  // namespace lastref::harness

@@ -1,4 +1,4 @@
-// Progress: how far a campaign got, for people who wait.
+// Progress: the progress of a campaign, for people who wait.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace lastref::harness {
 
-/// What a campaign does, in this order.
+/// The phases of a campaign, in this order.
 enum class CampaignPhase : std::uint8_t { clean, matrix, second_level, ambients, random };
 
 struct CampaignProgress {

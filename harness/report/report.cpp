@@ -17,7 +17,7 @@ bool misses_points(const Report& report) noexcept {
   return report.all_scenarios && !report.never_reached.empty();
 }
 
-/// Oracles that never had anything before them, though everything ran.
+/// Oracles that never had anything to check, although everything ran.
 std::vector<std::string> blind_oracles(const Report& report) {
   std::vector<std::string> blind;
   for (const OracleReport& oracle : report.oracles) {
@@ -38,7 +38,7 @@ Count in_ambients(const Report& report) noexcept {
   return all;
 }
 
-/// Whether less was done than was planned. What was not seen then may be seen by the rest.
+/// Whether less was done than planned. The rest may show what was not seen.
 bool is_cut_short(const Report& report) noexcept {
   return report.matrix.all.executed < report.matrix.all.total ||
          report.second_level.all.executed < report.second_level.all.total ||

@@ -1,4 +1,4 @@
-// Report: what a gate run found, as plain data. json, junit and text render it.
+// Report: the results of a gate run, as plain data. json, junit and text render it.
 #pragma once
 
 #include <array>
@@ -23,13 +23,13 @@ enum class Exit : std::uint8_t {
   not_deterministic = 4,
 };
 
-/// For `replay`, as `git bisect run` wants it: the plan does not apply to this build any more.
+/// For `replay`, as `git bisect run` expects it: the plan no longer applies to this build.
 inline constexpr int exit_does_not_apply = 125;
 
 struct WorldReport {
   std::string name;
   bool available = false;
-  std::string degraded;  ///< What is missing, and what that costs; empty if nothing is.
+  std::string degraded;  ///< What is missing, and the consequences; empty if nothing is.
 };
 
 /// One claim that did not hold in one run.
@@ -39,11 +39,11 @@ struct Violation {
   std::string seen;
   std::size_t run = 0;   ///< Runs are numbered as they were planned.
   bool repeats = false;  ///< A second run of the same plan violated the same claim.
-  std::string replay;    ///< The one command.
+  std::string replay;    ///< The command that repeats it.
   std::vector<std::string> last_crossings;
 };
 
-/// All violations of one claim at one scenario: the first few in full, the rest counted.
+/// All violations of one claim in one scenario: the first few in full, the rest counted.
 struct ViolationGroup {
   std::string scenario;
   std::string claim;
@@ -55,29 +55,29 @@ struct ScenarioReport {
   std::string name;
   std::string sentence;
   std::vector<std::string> rows;
-  std::string outside_matrix = {};  ///< Why it is; empty if it is not.
+  std::string outside_matrix = {};  ///< Why it is outside; empty if it is not.
   std::size_t sites = 0;            ///< of its clean run
   Count matrix = {};
   std::size_t runs = 0;
   std::size_t violations = 0;
-  double seconds = 0;  ///< that worlds spent on it
+  double seconds = 0;  ///< of the worlds
 };
 
 /// All scenarios of the matrix in one kind of process.
 struct AmbientReport {
   std::string name;
   std::string sentence;
-  std::string differs;         ///< Promises that are others there, and why; empty if none is.
-  Count runs = {};             ///< Clean ones, and kills.
+  std::string differs;         ///< Promises that differ there, and why; empty if none does.
+  Count runs = {};             ///< Clean ones, and those with kills.
   std::size_t violations = 0;  ///< Runs that violated something.
 };
 
-/// How one oracle has looked, over all runs.
+/// The checks of one oracle, over all runs.
 struct OracleReport {
   std::string name;
-  std::size_t judged = 0;  ///< Runs that it was asked of, and not waived in,
-  std::size_t looked = 0;  ///< where there was something that could have been wrong,
-  std::size_t filled = 0;  ///< and that was not nothing.
+  std::size_t judged = 0;  ///< Runs that it judged and was not waived in,
+  std::size_t looked = 0;  ///< those with something that could have been wrong,
+  std::size_t filled = 0;  ///< and those where that was not empty or zero.
   /// Runs in which it was waived, by the reason.
   std::array<std::size_t, static_cast<std::size_t>(last_waiver) + 1> waived = {};
 
@@ -93,27 +93,27 @@ struct ProbeReport {
   std::string scenario = {};  ///< of the first of them; runs are numbered as they were planned
   std::string replay = {};    ///< and the one command that repeats it
   bool by_chance =
-      false;  ///< The first was a random run: no clean one saw it, and no single fault.
+      false;  ///< The first was a random run: no clean run saw it, and no single fault.
   std::size_t first_run = 0;
-  bool seen_earlier = false;  ///< By the gate that this one goes on with.
+  bool seen_earlier = false;  ///< By the gate that this one continues.
 
   bool is_seen() const noexcept { return runs > 0 || seen_earlier; }
 };
 
-/// What becomes of a probe that no run saw.
+/// The consequence of a probe that no run saw.
 enum class ProbeDemand : std::uint8_t {
   counted,   ///< Nothing: most scenarios were left out.
-  listed,    ///< It is named.
-  required,  ///< A campaign that has done all else is incomplete.
+  listed,    ///< It is listed.
+  required,  ///< A campaign that has done everything else is incomplete.
 };
 
-/// A planned fault that never struck: its run did not get to its site.
+/// A planned fault that was never injected: its run did not reach its site.
 struct Missed {
   std::string scenario;
   std::string fault;
 };
 
-/// A plan that gave two different runs.
+/// A plan with two different runs.
 struct Difference {
   std::string scenario;
   std::string replay;
@@ -130,51 +130,54 @@ struct Report {
   std::size_t resumed = 0;  ///< Faults, and pairs, that an earlier gate had executed.
   std::size_t ambient_runs = 0;
   std::size_t random_runs = 0;  ///< Random orders, and pairs of faults.
-  /// Clean runs besides these, which say what runs with benign faults may come to.
+  /// Further clean runs, which show the possible results of runs with benign faults.
   std::size_t runs_to_compare = 0;
-  /// The pairs among them that were drawn of the matrix, and those of which both faults struck;
+  /// The pairs among the random runs that were drawn from the matrix, and those of which both
+  /// faults were injected;
   Count random_pairs_of_matrix = {};
-  Count random_pairs_of_second_level = {};  ///< and those drawn of the second level.
+  Count random_pairs_of_second_level = {};  ///< and those drawn from the second level.
   std::size_t points_declared = 0;
   std::size_t points_reached = 0;
   std::vector<std::string> never_reached;  ///< Rows of the tables of calls and steps.
   std::vector<ProbeReport> probes;
   ProbeDemand probe_demand = ProbeDemand::counted;
-  bool interrupted = false;            ///< Somebody wanted it to end.
-  std::vector<std::string> left_out;   ///< What there was no time for, besides faults.
+  bool interrupted = false;            ///< You asked it to end.
+  std::vector<std::string> left_out;   ///< What there was no time for, except faults.
   bool all_scenarios = true;           ///< Points can only be missed when everything ran.
   MatrixCount matrix;                  ///< What was planned: one of these two.
-  std::size_t site_matrix = 0;         ///< Faults that stand for all of their moments
+  std::size_t site_matrix = 0;         ///< Faults that represent all at their moments
   std::size_t full_matrix = 0;         ///< Faults of all scenarios
-  std::size_t allocation_sites = 0;    ///< Chains of callers, in a role, that end in an allocation
+  std::size_t allocation_sites = 0;    ///< Call stacks, in a role, that end in an allocation
   double share = 1;                    ///< Drawn of the second level and of the ambients
-  MatrixCount second_level;            ///< Faults where only faulted runs come, and known plans
-  std::size_t second_level_whole = 0;  ///< So many were drawn from, without known plans
-  std::size_t kills_in_ambient = 0;    ///< Of each scenario in each ambient, if it has so many
+  MatrixCount second_level;            ///< Faults that only runs with another fault reach, and
+                                       ///< known plans
+  std::size_t second_level_whole = 0;  ///< The number drawn from, without known plans
+  std::size_t kills_in_ambient = 0;    ///< Of each scenario in each ambient, if it has that many
   std::vector<AmbientReport> ambients;
   std::vector<OracleReport> oracles;
   std::vector<Missed> missed;
   std::vector<Difference> differences;
   std::uint64_t kills = 0;
-  std::uint64_t leftovers = 0;  ///< Names past the next start that must not be there.
-  UnpromisedCount<std::uint64_t> unpromised = {};  ///< The same, where nobody promised to.
+  std::uint64_t leftovers = 0;  ///< Names that remain past the next start and must not.
+  UnpromisedCount<std::uint64_t> unpromised = {};  ///< The same, where no process promised to
+                                                   ///< remove them.
   std::size_t violations = 0;
   std::vector<ViolationGroup> groups;
   double seconds = 0;
   std::optional<double> bare_loop_per_second;
   std::uint64_t seed = 0;
-  std::vector<std::string> notes;  ///< What a reader should know besides.
+  std::vector<std::string> notes;  ///< Further notes for the reader.
 
   double runs_per_second() const { return seconds > 0 ? static_cast<double>(runs) / seconds : 0; }
 };
 
-/// Those that neither this campaign saw nor the one that it goes on with.
+/// Those that neither this campaign saw nor the one that it continues.
 std::vector<const ProbeReport*> never_seen(const Report& report);
 
-/// A violation that repeats decides; then anything that did not repeat; then what was left undone.
+/// A violation that repeats decides; then anything that did not repeat; then work left undone.
 Exit exit_of(const Report& report) noexcept;
 
-/// One sentence on why it ends as it does: "2 of 40 points were never reached".
+/// One sentence on the reason for the exit code: "2 of 40 points were never reached".
 std::string verdict_of(const Report& report);
 
 }  // namespace lastref::harness

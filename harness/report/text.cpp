@@ -321,7 +321,7 @@ std::string text_of_random_pairs(const Report& report) {
       second_level.executed);
 }
 
-/// Nothing if all was tried.
+/// Empty if everything was tried.
 std::string text_of_share(const Report& report) {
   if (report.share >= 1) {
     return {};

@@ -1,4 +1,4 @@
-// Text: a report for people, and the line that moves while they wait.
+// Text: a report for people, and the progress line.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@ std::string to_text(const Violation& violation);
 /// "matrix  1200 of 8400  812 runs/s  no violation"
 std::string to_text(const CampaignProgress& progress);
 
-/// Says from time to time how far it got: on a terminal in one line that moves, else in plain lines
-/// and rarely.
+/// Reports progress from time to time: on a terminal in one line that is rewritten, otherwise
+/// rarely, in plain lines.
 class ProgressLine {
  public:
   using Write = std::function<void(std::string_view)>;
@@ -28,7 +28,7 @@ class ProgressLine {
   ProgressLine(bool terminal, Write write) : terminal_(terminal), write_(std::move(write)) {}
 
   void show(const CampaignProgress& progress);
-  /// The line is wiped away, or nothing.
+  /// Erases the line, if there is one.
   void end();
 
  private:

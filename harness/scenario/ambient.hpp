@@ -1,10 +1,10 @@
 // Ambient: the kind of process that a scenario's programs run in.
 //
-// Usually the kernel world forks the roles of a run from its server. In an ambient each of its
-// processes is a program that was executed: those that the scenario starts (root, and what
-// Stage::start starts) have the ambient applied to them before their role begins, as if their user
-// had started them so; what the product starts it starts by the product's own Os::spawn, and
-// inherits what that lets it inherit. The sim has no ambients: nothing of this can be seen there.
+// Usually the kernel world forks the roles of a run from its server. In an ambient each process of
+// the run is an executed program. The ambient is applied to the processes that the scenario starts
+// (root, and those of Stage::start) before their role begins, as if their user had started them so.
+// The product starts its processes with its own Os::spawn, and they inherit what that passes on.
+// The sim has no ambients: it cannot show any of these effects.
 #pragma once
 
 #include <span>
@@ -15,16 +15,17 @@ namespace lastref::harness {
 struct Ambient {
   std::string_view name;
   std::string_view sentence;
-  /// SPEC rows that every scenario shows when it is run here: "E1".
+  /// SPEC rows that every scenario covers when it runs here: "E1".
   std::span<const std::string_view> rows = {};
-  /// Promises that are others here, and why; empty if none is.
+  /// Promises that differ here, and why; empty if none does.
   std::string_view differs = {};
-  /// Whether what is said on standard error is what a scenario expects.
+  /// Whether the oracle `quiet` judges the messages on standard error.
   bool is_quiet_judged = true;
-  /// Whether what a tree has may stay until the next start although somebody lived.
+  /// Whether leftovers of a tree may remain until the next start although one of its processes
+  /// survived.
   bool leaves_to_the_next_start = false;
-  /// How the names begin of scenarios that cannot be played here; `differs` says why. Empty: all
-  /// can be.
+  /// Prefix of the names of scenarios that cannot run here; `differs` gives the reason. Empty: all
+  /// can.
   std::string_view without = {};
 
   bool can_play(std::string_view scenario) const noexcept {
@@ -32,10 +33,10 @@ struct Ambient {
   }
 };
 
-/// All there are, in the order in which the gate runs them.
+/// All ambients, in the order in which the gate runs them.
 std::span<const Ambient> ambients() noexcept;
 
-/// Nothing if there is none of this name.
+/// Null if no ambient has this name.
 const Ambient* ambient_named(std::string_view name) noexcept;
 
 namespace ambient {

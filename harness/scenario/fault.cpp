@@ -27,11 +27,10 @@ constexpr std::array kinds = {FaultKind::kill_before,
                               FaultKind::pause};
 constexpr std::string_view whole_tree_token = "whole_tree";
 constexpr int errno_max = 133;
-/// What the descriptors of pipes are called: those that a process makes, or was passed, and the one
-/// on which it complains.
+/// Names of the descriptors of pipes: those that a process makes or was passed, and standard error.
 constexpr std::array<std::string_view, 3> pipes = {"pipe.write", "passed", "stderr"};
 
-/// Cuts the first token off; tokens are parted by one space.
+/// Removes the first token; tokens are separated by one space.
 std::string_view next_token(std::string_view& text) noexcept {
   const std::size_t end = std::min(text.find(' '), text.size());
   const std::string_view token = text.substr(0, end);
@@ -155,7 +154,7 @@ std::string to_text(const Fault& fault) {
   return text;
 }
 
-// An object may hold any of the signs around it: the last ")#" ends it.
+// An object may contain any of the delimiters: the last ")#" ends it.
 Result<Site> parse_site(std::string_view text) {
   const auto refused = [&] {
     return failure(std::errc::invalid_argument, std::string(text) + ": not a site");

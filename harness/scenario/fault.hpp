@@ -1,4 +1,4 @@
-// Fault: one bad thing that happens at one site of a run. A site is (role, call, object, k-th).
+// Fault: one failure, injected at one site of a run. A site is (role, call, object, k-th).
 #pragma once
 
 #include <cstdint>
@@ -11,34 +11,36 @@
 
 namespace lastref::harness {
 
-/// What can happen at a crossing. The order is that of the matrix columns.
+/// What can be injected at a crossing. The order is that of the matrix columns.
 enum class FaultKind : std::uint8_t {
   kill_before,   ///< SIGKILL instead of the call.
-  kill_after,    ///< SIGKILL when the call has had its effect.
-  kill_amid,     ///< SIGKILL in the middle of a write: about half of the bytes are there.
+  kill_after,    ///< SIGKILL after the call has had its effect.
+  kill_amid,     ///< SIGKILL in the middle of a write: about half of the bytes are written.
   kill_blocked,  ///< SIGKILL while the call waits; only for sites that waited in the clean run.
   fail_once,     ///< The call fails with `error`, this time.
-  fail_always,   ///< It fails from now on, for this role and call, on whatever object.
-  fail_in_all,  ///< So it does for every process of the role, those that are started later as well.
-  shorten,      ///< It takes or gives about half of the bytes, but at least one.
-  time_out,  ///< Its limit is over at once, although somebody could go on: the clock moves there.
-  time_out_always,  ///< So it is from now on, for this role and call, where nothing is ready.
-  interrupt,        ///< SIGINT and SIGTERM come just before it. Nobody dies who does not mind them.
-  pause,            ///< After it, its thread goes on only when nobody else can.
+  fail_always,   ///< It fails from now on, for this role and call, on any object.
+  fail_in_all,   ///< The same for every process of the role, including those started later.
+  shorten,       ///< The call transfers about half of the bytes, but at least one.
+  time_out,  ///< Its time limit ends at once: the clock jumps there, even if another thread could
+             ///< run.
+  time_out_always,  ///< The same from now on, for this role and call, whenever nothing is ready.
+  interrupt,        ///< SIGINT and SIGTERM arrive just before it. Processes that ignore them
+                    ///< survive.
+  pause,            ///< After it, its thread continues only when no other can.
 };
 
 std::string_view name_of(FaultKind kind) noexcept;
-/// Whether it is one of the deaths.
+/// Whether it kills the process.
 bool is_kill(FaultKind kind) noexcept;
 /// Whether a fault of this kind makes a call fail, with the errno of the fault.
 bool takes_error(FaultKind kind) noexcept;
 
-/// Whether it goes on striking once it has struck.
+/// Whether it keeps its effect on later calls once it has been injected.
 bool is_for_ever(FaultKind kind) noexcept;
 
-/// Where: stable under small changes elsewhere. Roles are "root", "tracker", "client_a" and so on;
-/// the second process in a role is "tracker#2". Objects are names without machine, pid or chance in
-/// them.
+/// The site of a call or step: stable under small changes elsewhere. Roles are "root", "tracker",
+/// "client_a" and so on; the second process in a role is "tracker#2". Names of objects contain no
+/// machine name, pid or random part.
 struct Site {
   std::string role;
   std::string name;  ///< The method of a call ("unlink") or the name of a step ("tracker_doomed").
@@ -48,15 +50,15 @@ struct Site {
   auto operator<=>(const Site&) const = default;
 };
 
-/// The name of the site of an allocation by the product, which has no object: k counts those of one
-/// process.
+/// The name of the site of an allocation by the product. It has no object: k counts the allocations
+/// of one process.
 inline constexpr std::string_view allocation_site = "operator_new";
 
 inline bool is_allocation(const Site& site) noexcept {
   return site.name == allocation_site;
 }
 
-/// "tracker" for "tracker#2": a role whatever its incarnation.
+/// "tracker" for "tracker#2": the role without the number of the process.
 std::string_view base_of(std::string_view role) noexcept;
 
 struct Fault {
@@ -71,15 +73,16 @@ struct Fault {
 /// Whether it makes a time limit end early.
 bool is_early_timeout(FaultKind kind) noexcept;
 
-/// Whether that call of a process in that role fails for ever, once the fault has struck.
+/// Whether that call of a process in that role fails permanently once the fault has been injected.
 bool fails_for_ever(const Fault& fault, std::string_view role, std::string_view call) noexcept;
 
-/// Whether death can leave a part of these bytes behind: those that go into a file. What goes into
-/// a pipe is there whole or not at all up to PIPE_BUF bytes (pipe(7)), and a message always is.
+/// Whether a death can leave only a part of these bytes: true for writes to files. A pipe gets up
+/// to PIPE_BUF bytes entirely or not at all (pipe(7)), and a message is always entire.
 bool may_be_cut(std::string_view call, std::string_view object, std::int64_t bytes) noexcept;
 
-/// Whether nobody may notice it: an errno that came once and is to be retried away (responses.def);
-/// what was taken or given in part goes on, and a pause and signals that are ignored are nothing.
+/// Whether the fault must have no visible effect: a single errno that the program has to ignore or
+/// retry (responses.def), a shortened transfer, which has to be continued, a pause, or ignored
+/// signals.
 bool is_benign(const Fault& fault) noexcept;
 
 /// "tracker/unlink(a.bin)#1 kill_before", and back.

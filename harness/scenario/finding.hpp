@@ -1,4 +1,4 @@
-// Finding: one thing that an oracle or the scenario found wrong.
+// Finding: one violation that an oracle or the scenario detected.
 #pragma once
 
 #include <string>

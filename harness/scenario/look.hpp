@@ -1,7 +1,7 @@
-// Look: what one oracle saw of one run.
+// Look: what one oracle checked in one run.
 //
-// A total of runs says nothing about looking. An oracle that was asked and had nothing before it
-// has shown nothing, and one that was waived has not even been asked.
+// A total of runs does not show what was checked. An oracle that ran but had nothing to check has
+// shown nothing, and a waived one did not run.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@ namespace lastref::harness {
 /// Why an oracle does not judge a run.
 enum class Waiver : std::uint8_t {
   none,
-  has_fault,       ///< It judges runs in which nothing struck that may be noticed,
-  has_order,       ///< or nobody's order was changed.
-  two_faults,      ///< Whoever would have told of the one may have been stopped by the other.
-  fails_for_ever,  ///< Not everything that is true can be told.
-  has_error,       ///< A call failed that it takes to clean up: what stays is for the next start.
-  whole_tree,      ///< Nobody lived who could do it at once: all were killed,
-  last_tracker,    ///< or the tracker was, when no root was there to start another.
+  has_fault,       ///< It judges only runs without a fault that may be noticed,
+  has_order,       ///< or with an unchanged schedule.
+  two_faults,      ///< The process to report one fault may have been stopped by the other.
+  fails_for_ever,  ///< Not everything that is true can be reported.
+  has_error,       ///< A call needed to clean up failed: the leftovers are for the next start.
+  whole_tree,      ///< No process survived to clean up at once: all were killed,
+  last_tracker,    ///< or the tracker was killed when no root was there to start another.
   no_promise,      ///< A protocol without a ledger promises nothing past its tracker's death.
-  next_start,      ///< The scenario or the ambient leaves it to the next start.
-  ambient,         ///< The ambient makes it another promise.
-  no_fault,        ///< It judges runs by what others came to that had no fault.
+  next_start,      ///< The scenario or the ambient leaves the clean-up to the next start.
+  ambient,         ///< The ambient makes another promise.
+  no_fault,        ///< It judges runs with a fault by the results of runs without one.
 };
 
 inline constexpr Waiver last_waiver = Waiver::no_fault;
@@ -31,8 +31,8 @@ inline constexpr Waiver last_waiver = Waiver::no_fault;
 std::string_view name_of(Waiver waiver) noexcept;
 
 struct Look {
-  std::uint32_t seen = 0;    ///< Things that could have been wrong: counts, names, crossings.
-  std::uint32_t filled = 0;  ///< Those of them that were not nothing: a count above zero.
+  std::uint32_t seen = 0;    ///< Items that could have been wrong: counts, names, crossings.
+  std::uint32_t filled = 0;  ///< Those of them that were not empty or zero: a count above zero.
   Waiver waiver = Waiver::none;
 
   bool operator==(const Look&) const = default;

@@ -1,4 +1,4 @@
-// Outside: somebody who has nothing to do with the product, and may do all.
+// Outside: a party that is not part of the product and has all permissions.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,10 @@
 
 namespace lastref::harness {
 
-/// What an outside party does is no crossing, and none of the product's. What it leaves is left
-/// over like anything else. False is what could not be done: in a disturbed run the thing may not
-/// be there. Not for files on which this process holds a lock: to close one drops it.
+/// The actions of an outside party are no crossings, and are not the product's. Its leftovers count
+/// like any others. False if an action was impossible: in a disturbed run the object may be
+/// missing. Do not use it on a file on which this process holds a lock: closing the file drops the
+/// lock.
 class Outside {
  public:
   Outside() = default;
@@ -23,21 +24,20 @@ class Outside {
   virtual bool rmdir(const std::string& path) = 0;
   virtual bool make_folder(const std::string& path, std::uint32_t mode) = 0;
   virtual bool symlink(const std::string& target, const std::string& path) = 0;
-  /// A file with these bytes: a new one, 0600, or what was there with other content.
+  /// Creates a file with these bytes, mode 0600, or replaces the content of an existing one.
   virtual bool write(const std::string& path, const std::string& bytes) = 0;
-  /// The names in a folder, ordered; none if it is not there.
+  /// The names in a folder, sorted; none if the folder does not exist.
   virtual std::vector<std::string> list(const std::string& folder) = 0;
   /// Whether systemd-tmpfiles would pass over the folder, because a process has locked it.
   virtual bool is_locked(const std::string& folder) = 0;
   /// chmod, if the path is there.
   virtual void change_mode(const std::string& path, std::uint32_t mode) = 0;
-  /// Nobody reads standard error of this process any more, and it is full; until somebody reads it
-  /// again. What a process says on it that is started meanwhile is read. False where nobody has
-  /// read it before.
+  /// Stops reading the standard error of this process, and fills it, until `read_messages_again`.
+  /// Standard error of processes started meanwhile is read. False if it was not read before.
   virtual bool leave_messages_unread() = 0;
   virtual void read_messages_again() = 0;
-  /// The next process that is started gets this pid, which a child of this process had that is
-  /// dead. False where pids are not ours to give.
+  /// The next process to be started gets this pid, which a dead child of this process had. False
+  /// where the pids cannot be chosen.
   virtual bool reuse_pid(os::Pid pid) = 0;
 };
 

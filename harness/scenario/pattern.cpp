@@ -4,7 +4,7 @@ namespace lastref::harness {
 
 namespace {
 
-/// Whether this byte of a pattern says of the next one that it stands for itself.
+/// Whether this byte of a pattern escapes the next one, which then matches itself.
 bool is_escape(std::string_view pattern, std::size_t at) noexcept {
   return at + 1 < pattern.size() && pattern[at] == '\\';
 }

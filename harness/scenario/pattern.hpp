@@ -1,4 +1,4 @@
-// Patterns, by which many are picked by their names.
+// Patterns, which select several things by name.
 #pragma once
 
 #include <string>
@@ -6,14 +6,14 @@
 
 namespace lastref::harness {
 
-/// Whether `name` is what `pattern` says: '*' is any text, '?' any one byte, all else itself, and
-/// what stands behind a '\', too.
+/// Whether `name` matches `pattern`: '*' is any text, '?' any one byte, and any other byte itself;
+/// so is a byte after a '\'.
 bool matches(std::string_view pattern, std::string_view name) noexcept;
 
-/// Whether it stands for one name alone.
+/// Whether the pattern matches exactly one name.
 bool is_one_name(std::string_view pattern) noexcept;
 
-/// One that fits this name, on one line.
+/// A pattern that matches this name, on one line.
 std::string pattern_of(std::string_view name);
 
 }  // namespace lastref::harness

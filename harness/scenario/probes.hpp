@@ -1,6 +1,6 @@
 // Probes: the rows of the table of probes, as a set.
 //
-// Apart from the table, so that a new row compiles little anew.
+// Separate from the table, so that a new row causes little recompilation.
 #pragma once
 
 #include <bitset>

@@ -12,8 +12,8 @@ int errno_of(const Status& status) {
   return status ? 0 : static_cast<int>(status.error().code);
 }
 
-/// What `act` returns, or the error that it asked for a value in spite of. Its allocations may
-/// fail; those of what notes it do not.
+/// What `act` returns, or the error of a failed Result that it asked for a value. Allocations in it
+/// may fail; those of the recording around it do not.
 template <typename T>
 Result<T> as_the_product(const std::function<Result<T>()>& act) {
   const AllocationScope scope(/*is_products=*/true);
@@ -31,7 +31,7 @@ Status first_failure(std::initializer_list<Status> done) {
   return failed == done.end() ? ok() : *failed;
 }
 
-/// Runs `act` between its two notes.
+/// Runs `act` between its two records.
 Status Product::noted(std::string_view operation,
                       const Resource& resource,
                       const std::function<Status()>& act) {

@@ -1,7 +1,7 @@
-// Product: what a role asks of the product, with its place in the journal.
+// Product: the operations that a role requests of the product, recorded in the journal.
 //
-// Each operation is noted when it begins and when it has ended, with its error: the oracles count
-// from that, and from nothing the tracker says.
+// Each operation is recorded when it begins and when it ends, with its error. The oracles count
+// from these records alone, and use nothing that the tracker reports.
 #pragma once
 
 #include <functional>
@@ -18,14 +18,14 @@ namespace lastref::harness {
 
 class Stage;
 
-/// For a call whose failure changes nothing in what its role does next.
+/// For a call whose failure does not change what its role does next.
 template <typename T>
 void may_fail(const Result<T>& /*done*/) {}
 
-/// Of calls that are all made, in this order, whatever fails of them.
+/// The first failure of several calls. All calls are made, in this order, even if some fail.
 Status first_failure(std::initializer_list<Status> done);
 
-/// Where operations are noted.
+/// Receives the records of operations.
 class OperationLog {
  public:
   OperationLog() = default;
@@ -33,16 +33,16 @@ class OperationLog {
   OperationLog& operator=(const OperationLog&) = delete;
   virtual ~OperationLog() = default;
 
-  /// `text` is the resource as to_text gives it, or what an operation of the scenario's own was
-  /// asked and answers.
+  /// `text` is the resource as to_text formats it, or the question and answer of an operation of
+  /// the scenario's own.
   virtual void note(std::string_view operation,
                     const std::string& text,
                     bool begins,
                     int error) = 0;
 };
 
-/// The product as one process of a run has it. All that returns a Status returns what the product
-/// returned.
+/// The product as one process of a run uses it. Functions that return a Status return that of the
+/// product.
 class Product {
  public:
   /// Both outlive it.
@@ -60,14 +60,14 @@ class Product {
   /// Creates the thing itself: a file of a few bytes, a folder, a semaphore, a shared memory
   /// object.
   [[nodiscard]] Status make(const Resource& resource);
-  /// Refutes "a name that is held is there" if the thing itself is gone.
+  /// Refutes "a name that is held is there" if the object itself does not exist.
   void must_exist(const Resource& resource);
-  /// Ends this process's membership, in good order.
+  /// Ends this process's membership in an orderly way.
   void leave();
-  /// Any other operation of the product: notes `name` around `act`, and returns what `act` did.
-  /// Operations nest; those inside of it are noted as they come.
+  /// Any other operation of the product: records `name` before and after `act`, and returns the
+  /// result of `act`. Operations can be nested; inner ones are recorded in order.
   [[nodiscard]] Status operation(std::string_view name, const std::function<Status()>& act);
-  /// The same for oracles that have to know more: notes what is asked, and what `act` answers.
+  /// The same for oracles that need more: records the question, and the answer of `act`.
   [[nodiscard]] Status operation_with_answer(std::string_view name,
                                              const std::string& asked,
                                              const std::function<Result<std::string>()>& act);

@@ -31,7 +31,7 @@ class RegisteredScenario {
 
   Scenario scenario() const;
 
-  /// The one that was registered last; each knows the one before it.
+  /// The one registered last; each points to the one registered before it.
   static const RegisteredScenario* last_;
 
   Scenario (*make_)();

@@ -1,4 +1,4 @@
-// roles: which role of a scenario a new process is in.
+// roles: finds the role of a new process.
 #include <algorithm>
 
 #include <lastref/temporary_resources.hpp>

@@ -1,12 +1,12 @@
-// Scenario: who runs what. Written once, run in every world.
+// Scenario: its roles, and what each of them does. Written once, run in every world.
 //
 // A scenario has roles. The world starts the role "root"; roles start each other through their
-// Stage. The tracker is a role too: it is started by the product through Os::spawn, as the entry
-// "tracker". What else the product starts is a role of the scenario: Os::spawn of "worker" is
-// "worker_1" if the last argument is "1" and there is such a role, else "worker"; its first
-// argument is the tree to join, and what it was passed is open under its numbers. A role's body is
-// told nothing about faults: it does its work, checks what it was promised, and returns when a call
-// fails.
+// Stage. The tracker is a role too: the product starts it through Os::spawn, as the entry
+// "tracker". Any other process that the product starts is in a role of the scenario. Os::spawn of
+// "worker" is "worker_1" if the last argument is "1" and that role exists, else "worker". Its first
+// argument is the tree to join, and the descriptors passed to it are open under their numbers. The
+// body of a role knows nothing about faults: it does its work, checks the promises, and returns
+// when a call fails.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@
 
 namespace lastref::harness {
 
-/// Its error is why the role ended early. With nothing wrong that is a violation: what a body means
-/// to fail it looks at.
+/// Returns the error that ended the role early. In an undisturbed run that is a violation: a body
+/// checks expected failures itself.
 using Body = std::function<Status(Stage&)>;
 
 struct Role {
@@ -28,49 +28,50 @@ struct Role {
   Body body;
 };
 
-/// The body of that role, as its process runs it. An error that it asks a value of ends it.
+/// Runs the body of that role in its process. Asking for the value of a failed Result ends the role
+/// with that error.
 Status run_body(const Role& role, Stage& stage);
 
 struct Scenario {
   std::string name = {};          ///< "<family>/<sentence_in_snake_case>"
-  std::string sentence;           ///< What must hold, for people.
-  std::vector<std::string> rows;  ///< SPEC rows that it shows: "T9"
-  std::vector<Role> roles;        ///< "root" is among them.
-  /// What a run without faults says on standard error: each of these is in some line, and each line
-  /// has one of these.
+  std::string sentence;           ///< What must hold, in reports.
+  std::vector<std::string> rows;  ///< SPEC rows that it covers: "T9"
+  std::vector<Role> roles;        ///< Includes "root".
+  /// Messages of a fault-free run on standard error: each of these is part of some line, and each
+  /// line contains one of these.
   std::vector<std::string> expected_noise = {};
-  /// What it may say besides, depending on who is faster.
+  /// Further messages that it may write, depending on timing.
   std::vector<std::string> possible_noise = {};
-  /// Operations that fail in a run without faults, because that is what it is about.
+  /// Operations that fail in a fault-free run because the scenario tests that.
   std::vector<std::string> failing_operations = {};
-  bool kernel_only = false;  ///< Needs what a simulation has not: a real fork, address spaces.
-  /// Why its clean run is not enumerated and failed site by site; empty: it is.
+  bool kernel_only = false;  ///< Needs what the simulation lacks: a real fork, address spaces.
+  /// Why the matrix does not enumerate its clean run and fault each site; empty: it does.
   std::string outside_matrix = {};
-  bool in_gate = true;  ///< The canary is not.
+  bool in_gate = true;  ///< False for the canary.
   /// Its caches meet limits and full disks: a put may be refused at any time.
   bool caches_refuse = false;
-  /// Its tracker keeps no ledger (loky mode): what it could not remove, or had when it was killed,
-  /// stays.
+  /// Its tracker keeps no ledger (loky mode): names that the tracker could not remove, or had when
+  /// it was killed, remain.
   bool no_ledger = false;
-  /// An outsider writes into a ledger: what it has lost by that is not the tracker's.
+  /// An outsider writes into a ledger: the tracker is not responsible for what is lost by that.
   bool spoils_ledger = false;
-  /// A tree of it dies whole: what that leaves may stay until the next start.
+  /// A whole tree of it dies: its leftovers may remain until the next start.
   bool leaves_to_the_next_start = false;
-  /// Resources that the scenario leaves behind on purpose (it forgot them), as to_text gives them.
+  /// Resources that the scenario leaves on purpose (it forgot them), as to_text formats them.
   std::vector<std::string> stays = {};
-  /// umask of the run's processes, and the like, stay the world's business.
-
+  /// Whether the matrix enumerates it. (The umask of the processes and the like are up to the
+  /// world.)
   bool in_matrix() const noexcept { return outside_matrix.empty(); }
 };
 
-/// A role that every scenario has: the next start, which sweeps up what a run has left. A world
-/// starts it when all others are dead.
+/// A role that every scenario has: the next start, which sweeps the leftovers of a run. The world
+/// starts it when all other processes are dead.
 inline constexpr const char* next_start_role = "next_start";
 
-/// Nothing if the scenario has no such role.
+/// Null if the scenario has no such role.
 const Role* role_named(const Scenario& scenario, std::string_view name) noexcept;
-/// The role of a process that the product starts as an entry which is none of its own: "worker_1"
-/// for worker with {tree, "1"} where there is that role, else "worker"; nothing if that is none
+/// The role of a process that the product starts under an entry of the scenario: "worker_1" for
+/// worker with {tree, "1"} where that role exists, else "worker"; null if that does not exist
 /// either.
 const Role* role_started_as(const Scenario& scenario,
                             const std::string& entry,
@@ -78,7 +79,7 @@ const Role* role_started_as(const Scenario& scenario,
 
 /// Every scenario linked into the program, in the order of their names.
 const std::vector<Scenario>& catalog();
-/// One of the catalog; nothing if it has no such scenario.
+/// The scenario of that name; null if the catalog has none.
 const Scenario* scenario_named(std::string_view name);
 
 }  // namespace lastref::harness

@@ -3,7 +3,7 @@
 namespace lastref::harness {
 namespace {
 
-/// A signal that nobody gives.
+/// A signal that is never given.
 constexpr const char* ungiven = "(nobody gives this signal)";
 
 }  // namespace

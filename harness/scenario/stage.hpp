@@ -1,7 +1,7 @@
-// Stage: what the role of a process sees of the harness. One object a process.
+// Stage: the harness as the role of a process sees it. One object per process.
 //
-// It has what the process is, and what roles say and do to each other. What is done to the system
-// around the product has interfaces of its own (Outside, Limits), and so has the product.
+// It has the properties of the process, and the communication between roles. Changes to the system
+// around the product have interfaces of their own (Outside, Limits), and so has the product.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@
 
 namespace lastref::harness {
 
-/// What a process is, as long as it lives.
+/// Properties of a process that do not change while it lives.
 struct Setting {
   /// The instrumented Os of this process.
   os::Os& os;
   std::string role;
-  /// With what this process was started: those of Os::spawn, or the tree alone, which may be empty.
+  /// The arguments of Os::spawn that started this process, or the tree alone, which may be empty.
   std::span<const std::string> arguments;
   /// An absolute, private, empty folder for the run's files.
   std::string folder;
-  /// $TMPDIR of the run: empty at first, and a file system of its own.
+  /// $TMPDIR of the run: empty at first, and on a file system of its own.
   std::string spare_folder;
 };
 
@@ -51,46 +51,46 @@ class Stage {
   /// if there is one, for Product::join.
   [[nodiscard]] virtual Status start(const std::string& role) = 0;
 
-  // Signals between roles. Part of the harness: they cost no system call and cannot fail. One that
-  // was given stays given, until the end of the run.
+  // Signals between roles. They are part of the harness: they cost no system call and cannot fail.
+  // A signal once given remains given until the end of the run.
 
   virtual void tell(const std::string& signal) = 0;
-  /// Waits for a signal. False when nobody is left who could give it (everything else is dead or
-  /// waits): a role may go on, for whatever that means to it.
+  /// Waits for a signal. False when no process is left that could give it (every other one is dead
+  /// or waits): the role may then continue as it sees fit.
   virtual bool await(const std::string& signal) = 0;
-  /// Gives a signal that carries bytes: up to 2000 of any value, and 16 such signals a run. Who
-  /// sends the same signal again replaces the bytes.
+  /// Gives a signal that carries bytes: up to 2000 of any value, and 16 such signals per run.
+  /// Sending the same signal again replaces the bytes.
   virtual void send(const std::string& signal, const std::string& bytes) = 0;
-  /// Waits for a signal like `await`. Its bytes, which stay for others, and are none if it was only
-  /// told.
+  /// Waits for a signal like `await`, and returns its bytes. They remain for other receivers, and
+  /// are empty if the signal came from `tell`.
   ///
-  /// Errors          no_message_available: nobody is left who could give it.
+  /// Errors          no_message_available: no process is left that could give it.
   [[nodiscard]] virtual Result<std::string> receive(const std::string& signal) = 0;
-  /// Waits until nobody else can go on: everything else is dead or waits.
+  /// Waits until no other process can continue: every other one is dead or waits.
   void wait_for_quiet();
-  /// For a role that somebody kills. It returns, as `wait_for_quiet` does, if nobody is left who
-  /// could.
+  /// For a role that is to be killed. It returns, as `wait_for_quiet` does, if no process is left
+  /// that could kill it.
   void stay_until_killed() { wait_for_quiet(); }
 
-  /// Relative paths of this process start in `folder` from now on (chdir), which is absolute and
-  /// has no symlinks in it. Other processes, those that it has started too, stay where they are.
+  /// Relative paths of this process start in `folder` from now on (chdir); it is absolute and
+  /// contains no symlinks. Other processes, including those it has started, keep their folder.
   virtual void work_in(const std::string& folder) = 0;
-  /// Whether the calling thread hears the signals that the role's own thread does. In the sim,
-  /// where threads have no masks, each does.
+  /// Whether the calling thread receives the signals that the role's own thread receives. In the
+  /// sim, where threads have no signal masks, each does.
   virtual bool hears_signals() const noexcept = 0;
 
-  // What a role does to others.
+  // Effects on other roles.
 
-  /// Holds all other processes in `role` still (SIGSTOP), and lets them go on.
+  /// Stops all other processes in `role` (SIGSTOP) until `resume`.
   virtual void stop(const std::string& role) = 0;
-  /// False if nobody in `role` was held still any more: when all others wait for them, the world
-  /// lets them go on by itself.
+  /// False if no process in `role` was stopped any more: when all others wait for them, the world
+  /// resumes them by itself.
   virtual bool resume(const std::string& role) = 0;
   /// SIGKILLs every process in `role`, and returns when they are dead.
   virtual void kill(const std::string& role) = 0;
-  /// SIGINTs every process of the run, this one and the tracker among them, as a terminal does at
-  /// Ctrl-C. Returns, if this one lives, when all have died who neither ignore nor block it; that
-  /// is no crash. Who is stopped dies when it is resumed.
+  /// SIGINTs every process of the run, including this one and the tracker, as a terminal does at
+  /// Ctrl-C. Returns, if this one survives, when all have died that neither ignore nor block it;
+  /// that is not a crash. A stopped process dies when it is resumed.
   virtual void interrupt_all() = 0;
   /// How many processes in `role` are alive.
   virtual std::size_t processes(const std::string& role) = 0;
@@ -98,23 +98,23 @@ class Stage {
   /// all descriptors, runs `body` as a role does, and dies. False where there is no real fork.
   virtual bool fork_stranger(std::function<Status()> body) = 0;
 
-  // What this process has, which may not grow with what it has done.
+  // Resources of this process, which may not grow with the work it has done.
 
-  /// bytes of the heap that are not the harness's own. Nothing where nobody can tell: where all
+  /// Bytes of the heap that are not the harness's own. Empty where that is unknown: where all
   /// processes of a run share one heap, or a sanitizer has its own.
   virtual std::optional<std::uint64_t> heap_in_use() = 0;
-  /// bytes of address space that its Os has mapped
+  /// Bytes of address space that its Os has mapped.
   virtual std::uint64_t mapped() = 0;
 
-  /// Whether nothing of what is planned has struck so far: then all goes as the scenario says.
+  /// Whether no planned fault has been injected so far: then everything goes as the scenario says.
   virtual bool is_undisturbed() const noexcept = 0;
   /// A finding of the scenario's own: `claim` does not hold because `seen`.
   virtual void refute(const std::string& claim, const std::string& seen) = 0;
 
  protected:
-  /// What a role that is started is to join: the tree of this process, or none.
+  /// The tree that a started role is to join: that of this process, or none.
   Result<std::string> tree_to_join();
-  /// What `receive` says then.
+  /// The error of `receive` when no process is left that could give the signal.
   static tl::unexpected<Error> nobody_left(const std::string& signal) {
     return failure(std::errc::no_message_available, signal);
   }

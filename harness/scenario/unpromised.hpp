@@ -1,5 +1,5 @@
-// Unpromised: names that are there past the next start, and that nobody promised to remove: of what
-// kinds they are, and why nobody did.
+// Unpromised: names that remain past the next start, and that no process promised to remove: their
+// kinds, and the reasons.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@ namespace lastref::harness {
 
 enum class WhyUnpromised : std::uint8_t {
   no_ledger,        ///< A protocol without a ledger promises nothing past its tracker's failure.
-  said_to_be_gone,  ///< Each look at it was made to say that nothing is there.
-  scenario,         ///< The scenario leaves it on purpose, or it is another's.
+  said_to_be_gone,  ///< Each check was made to report that nothing is there.
+  scenario,         ///< The scenario leaves it on purpose, or it belongs to another scenario.
 };
 inline constexpr WhyUnpromised last_why_unpromised = WhyUnpromised::scenario;
 
@@ -24,10 +24,11 @@ inline constexpr NameKind last_name_kind = NameKind::semaphore;
 std::string_view name_of(WhyUnpromised why) noexcept;
 std::string_view name_of(NameKind kind) noexcept;
 
-/// Of a path as evidence has it. A folder counts as a file; an array as one with its folder.
+/// The kind of a path as the evidence has it. A folder counts as a file; a file of an array as an
+/// array.
 NameKind kind_of_name(std::string_view path) noexcept;
 
-/// How many there are, by reason and kind.
+/// The number of such names, by reason and kind.
 template <typename Number>
 class UnpromisedCount {
  public:

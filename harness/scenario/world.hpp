@@ -1,4 +1,4 @@
-// World: runs one scenario once, under a plan, and says what the oracles saw.
+// World: runs one scenario once, under a plan, and returns what the oracles found.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,21 @@
 
 namespace lastref::harness {
 
-/// Everything that decides a run. The same plan gives the same run.
+/// Everything that determines a run. The same plan gives the same run.
 struct Plan {
   std::vector<Fault> faults;
-  /// Answers to "who goes on?" and "is the time over that you would wait for?", in order; after the
-  /// last, the process that runs goes on until it has to wait, and then the next in line follows,
-  /// and no time is over early. Empty is the clean order.
+  /// Answers to "which thread runs next?" and "has the time limit of this wait passed?", in order.
+  /// After the last one, the running process continues until it has to wait, then the next in line
+  /// follows, and no time limit ends early. Empty is the clean order.
   std::vector<std::uint32_t> choices;
-  /// With a seed, questions past the end of `choices` are answered by chance.
+  /// With a seed, questions past the end of `choices` are answered at random.
   std::optional<std::uint64_t> seed;
   bool wants_crossings = false;  ///< Fill Outcome::crossings.
-  /// Fill Outcome::crossings with those that begin when the first fault has struck. Only those that
-  /// have callers.
+  /// Fill Outcome::crossings with those that begin after the first fault was injected. Only those
+  /// that have callers.
   bool wants_aftermath = false;
-  std::string ambient = {};  ///< In which processes it runs; empty: the usual ones.
-  /// Fill Outcome::results, whatever struck.
+  std::string ambient = {};  ///< The ambient that it runs in; empty: the usual one.
+  /// Fill Outcome::results, even if faults were injected.
   bool wants_results = false;
   bool wants_allocations = false;  ///< Fill Outcome::allocations.
 };
@@ -41,49 +41,49 @@ struct Plan {
 /// One call or step as it was crossed.
 struct Crossing {
   Site site;
-  int error = 0;  ///< errno it came back with, 0 for success, -1 if it never came back
+  int error = 0;  ///< errno that it returned, 0 for success, -1 if it never returned
   bool injected = false;
   bool waited = false;      ///< It had to wait for another process at least once.
-  bool has_limit = false;   ///< It waits no longer than for some time.
-  bool may_be_cut = false;  ///< It writes what death can cut: see fault.
-  /// Where the program made it, in clean runs: see instrument/callers. 0 is unknown.
+  bool has_limit = false;   ///< It has a time limit.
+  bool may_be_cut = false;  ///< It writes bytes that a death can cut: see fault.
+  /// The call stack that made it, in clean runs: see instrument/callers. 0 is unknown.
   std::uint32_t callers = 0;
 
   bool operator==(const Crossing&) const = default;
 };
 
-/// "root/open(lock)#1 = ENOENT (injected) (waited)", for people; 0 is success.
+/// "root/open(lock)#1 = ENOENT (injected) (waited)", for reports; 0 is success.
 std::string to_text(const Crossing& crossing);
 
-/// What a run came to, as far as its users can tell: the answer of every word, and the files that
-/// are left; told without pids and chance, so that runs can be compared. For example, the word
-/// "worker_1 put cache 0 17#1" comes to "true", and "left files/kept" to a hash.
+/// The result of a run as its users see it: the answer of every operation, and the remaining files,
+/// without pids and random parts, so that runs can be compared. For example, the operation
+/// "worker_1 put cache 0 17#1" maps to "true", and "left files/kept" to a hash.
 using RunResults = std::map<std::string, std::string, std::less<>>;
 
 struct Outcome {
   std::vector<Finding> findings;
   std::vector<Look> looks;  ///< Of each oracle, in the order of oracle_names().
   std::vector<Crossing> crossings;
-  /// Of each process the first allocation of each chain of callers. With wants_aftermath, of each
-  /// process that began when the first fault had struck.
+  /// The first allocation of each call stack in each process. With wants_aftermath, only of
+  /// processes that began after the first fault was injected.
   std::vector<Crossing> allocations;
   std::vector<std::string>
       last_crossings;                  ///< With findings: the last few of each process, as text.
-  std::vector<std::uint32_t> choices;  ///< What was answered, and
-  std::vector<std::uint32_t> options;  ///< out of how many.
-  std::string standard_error;          ///< What the processes of the run said.
-  PointSet reached;                    ///< whether or not crossings were wanted
-  ProbeSet probes;                     ///< So are they.
+  std::vector<std::uint32_t> choices;  ///< The answers given, and
+  std::vector<std::uint32_t> options;  ///< the number of options of each.
+  std::string standard_error;          ///< The messages of the run's processes.
+  PointSet reached;                    ///< filled whether or not crossings were wanted
+  ProbeSet probes;                     ///< Likewise.
   std::uint32_t kills = 0;
   std::uint32_t faults_fired = 0;  ///< Planned faults whose site was reached.
-  std::uint32_t leftovers = 0;     ///< Names that are there past the next start and must not be.
+  std::uint32_t leftovers = 0;     ///< Names that remain past the next start and must not.
   UnpromisedCount<std::uint32_t> unpromised =
-      {};  ///< The same, but nobody promised to remove them.
-  /// Filled where clean runs have to come to the same: see ComparedWorld.
+      {};  ///< The same, but no process promised to remove them.
+  /// Filled where clean runs must have equal results: see ComparedWorld.
   std::optional<RunResults> results;
 };
 
-/// What the folder of a world is called that has to share /dev/shm with others; chance follows.
+/// Prefix of the folder of a world that shares /dev/shm with others; a random part follows.
 inline constexpr std::string_view folder_of_shared_world = "lastref-world-";
 
 class World {

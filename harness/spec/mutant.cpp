@@ -14,10 +14,10 @@ namespace {
 constexpr std::string_view suffix = ".patch";
 constexpr std::string_view before = "--- a/";
 constexpr std::string_view patched_folder = "impl/";
-/// Names become words of commands.
+/// Names become arguments of commands.
 constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyz0123456789_";
 
-/// The next line of `text`, which loses it.
+/// Removes and returns the next line of `text`.
 std::string_view take_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
   const std::string_view line = text.substr(0, end);

@@ -8,7 +8,7 @@
 //   +++ b/impl/tracker/cleaner.cpp
 //   @@ -1,3 +1,3 @@ ...
 //
-// Its name is that of its file without ".patch", which lies in the folder of its row's letter.
+// Its name is that of its file without ".patch"; the file is in the folder of its row's letter.
 #pragma once
 
 #include <string>
@@ -21,21 +21,21 @@ namespace lastref::harness {
 
 struct Mutant {
   std::string name;
-  std::string row;                 ///< of the specification, as "T7"
+  std::string row;                 ///< of the specification, such as "T7"
   std::string origin;              ///< One line
   std::string claim;               ///< One line
-  std::vector<std::string> files;  ///< that it changes, as paths from the checkout
+  std::vector<std::string> files;  ///< that it changes, relative to the checkout
 };
 
-/// Fails with invalid_argument, and says what is wrong: a name that is not of a-z, 0-9 and _; a
-/// header line missing, unknown, twice or empty; no change; a change outside of `impl`.
+/// Fails with invalid_argument and a description: a name with characters other than a-z, 0-9 and _;
+/// a header line missing, unknown, twice or empty; no change; a change outside of `impl`.
 Result<Mutant> parse_mutant(std::string name, std::string_view text);
 
-/// All in `folder` and below, by row, then by name. Fails if one of them cannot be read or lies
-/// elsewhere than path_of says, or if there is none.
+/// All in `folder` and below, by row, then by name. Fails if one of them cannot be read or is at
+/// another path than that of path_of, or if there is none.
 Result<std::vector<Mutant>> read_mutants(const std::string& folder);
 
-/// "T/name.patch", from the folder of all of them.
+/// "T/name.patch", relative to the folder of all mutants.
 std::string path_of(const Mutant& mutant);
 
 /// "T9" before "T10".

@@ -92,7 +92,7 @@ bool reads_like_a_row(std::string_view token) {
          token.find_first_not_of("0123456789", 1) == std::string_view::npos;
 }
 
-/// What stands before `end`, without spaces around it. `text` loses it, and the end.
+/// Removes the text before `end`, and `end`; returns it without surrounding spaces.
 std::string_view take_until(std::string_view& text, char end) {
   const std::size_t size = text.find(end);
   std::string_view taken = text.substr(0, size);
@@ -160,7 +160,7 @@ std::vector<std::string> tests_of_source(std::string_view text) {
     }
     rest.remove_prefix(found->size());
     const std::string_view suite = take_until(rest, ',');
-    // A property has its arguments behind its name.
+    // The arguments of a property follow its name.
     const std::string_view name = take_until(rest, found->starts_with("RC_") ? ',' : ')');
     tests.push_back(fmt::format("{}.{}", suite, name));
   }

@@ -1,10 +1,10 @@
-// Rows: what the specification numbers, and who shows each of it.
+// Rows: the numbered items of the specification, and what covers each of them.
 //
-// A row is shown by three parts: tests, which have its id as a token of their names ("..._T9",
+// A row is covered by three parts: tests, which have its id as a token of their names ("..._T9",
 // "..._T3_T9"); scenarios, which list it; and mutants, which break it, and which a test or a
-// scenario of the same row has to see. An ambient of the gate, in which every scenario shows the
-// row, is as good as a scenario of it. A row that is not built yet is in the table all the same, so
-// that nobody takes it for done.
+// scenario of the same row has to detect. An ambient of the gate in which every scenario shows the
+// row counts as a scenario of it. The table also has rows that are not built yet, so that they are
+// not taken for done.
 #pragma once
 
 #include <span>
@@ -20,41 +20,42 @@ namespace lastref::harness {
 
 struct Row {
   std::string_view id;    ///< "T9"
-  std::string_view name;  ///< A few words for people.
+  std::string_view name;  ///< A few words for reports.
   bool is_built = true;
 };
 
 /// The table, in the order of the specification.
 std::span<const Row> all_rows() noexcept;
 
-/// The words of a test's name that read like ids of rows, whether or not there are such rows.
+/// The tokens of a test's name that look like ids of rows, whether or not there are such rows.
 std::vector<std::string> rows_of_test(std::string_view name);
 
-/// What ctest -R takes to run the tests of a row, and no others.
+/// The pattern of ctest -R for the tests of a row, and no others.
 std::string pattern_of_tests(std::string_view row);
 
-/// The tests that a source defines, each as "Suite.name". A definition begins its line.
+/// The tests that a source defines, each as "Suite.name". A definition starts at the start of a
+/// line.
 std::vector<std::string> tests_of_source(std::string_view text);
 
 /// The tests of all sources below `folder`. Fails if one cannot be read, or there is no test.
 Result<std::vector<std::string>> read_tests(const std::string& folder);
 
-/// The names of those who show a row.
+/// The names of the tests, scenarios and mutants of a row.
 struct RowParts {
   Row row;
   std::vector<std::string> tests;
-  std::vector<std::string> scenarios;  ///< And "ambient closed".
+  std::vector<std::string> scenarios;  ///< Includes "ambient closed".
   std::vector<std::string> mutants;
 };
 
-/// Who shows what.
+/// The coverage of all rows.
 struct RowProof {
   std::vector<RowParts> rows;  ///< One for each row of the table.
-  /// "test Suite.name_T99", of those who name a row that is not in the table.
+  /// "test Suite.name_T99", for names that mention a row that is not in the table.
   std::vector<std::string> strangers;
 };
 
-/// What there is to show rows with.
+/// The tests, scenarios and mutants to cover rows with.
 struct RowEvidence {
   std::span<const std::string> tests;
   std::span<const Scenario> scenarios;
@@ -64,8 +65,8 @@ struct RowEvidence {
 
 RowProof prove(std::span<const Row> table, const RowEvidence& evidence);
 
-/// A sentence for each part that a row lacks, each row that is said not to be built and has all its
-/// parts, and each stranger.
+/// A sentence for each part that a row lacks, each row that is marked as not built although it has
+/// all its parts, and each stranger.
 std::vector<std::string> complaints(const RowProof& proof);
 
 }  // namespace lastref::harness

@@ -16,7 +16,7 @@ std::string name_of(const Row& row) {
   return fmt::format("{}{}", row.name, row.is_built ? "" : " (not built yet)");
 }
 
-/// How many, if somebody has looked.
+/// The number of parts, if they were searched for.
 std::string count_of(const std::vector<std::string>& part, bool seen) {
   return seen ? std::to_string(part.size()) : std::string(unseen);
 }

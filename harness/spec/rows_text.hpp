@@ -1,4 +1,4 @@
-// Texts of rows: for people, for the README, for machines.
+// Texts of rows: for reports, for the README, for machines.
 #pragma once
 
 #include <optional>
@@ -8,14 +8,14 @@
 
 namespace lastref::harness {
 
-/// Rows, and the checkout that tests and mutants were looked for in; none: they were not, and
-/// nobody may take them for absent.
+/// Rows, and the checkout in which tests and mutants were searched; empty: they were not, and must
+/// not be taken for absent.
 struct RowListing {
   RowProof proof;
   std::optional<std::string> checkout;
 };
 
-/// A line for each row, with how many there are of each part.
+/// A line for each row, with the number of each part.
 std::string to_text(const RowListing& listing);
 
 /// Each row with the names of its parts.
