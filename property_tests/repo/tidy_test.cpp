@@ -58,6 +58,37 @@ TEST(Tidy, finds_nothing_in_the_checkout) {
   EXPECT_EQ(to_text(check(files)), "");
 }
 
+TEST(Tidy, has_no_more_avoided_words_than_each_folder_may) {
+  constexpr WordLimit limits[] = {
+      {"README.md", 3},
+      {"impl/", 113},
+      {"harness/", 176},
+      {"fault_scenarios/", 90},
+      {"bench/", 97},
+      {"property_tests/", 243},
+  };
+  EXPECT_EQ(to_text(check_prose(read_checkout(), limits)), "");
+}
+
+TEST(TidyProse, counts_whole_words_in_any_case) {
+  EXPECT_EQ(count_avoided_words("Nobody knows who. Anew, for ever."), 4U);
+  EXPECT_EQ(count_avoided_words("whole nobody_s who_waits awho forever behindhand"), 0U);
+  EXPECT_EQ(count_avoided_words(""), 0U);
+}
+
+TEST(TidyProse, holds_the_count_of_each_folder_to_its_limit) {
+  const File files[] = {{"impl/a.cpp", "// who\n"},
+                        {"impl/page.md", "whose\n"},
+                        {"impl/table.json", "nobody"},
+                        {"bench/b.hpp", "// who\n"}};
+  constexpr WordLimit exact[] = {{"impl/", 113}, {"bench/", 1}};
+  EXPECT_EQ(to_text(check_prose(files, exact)), "");
+  constexpr WordLimit low[] = {{"impl/", 1}};
+  EXPECT_NE(to_text(check_prose(files, low)).find("the limit is 1"), std::string::npos);
+  constexpr WordLimit high[] = {{"bench/", 2}};
+  EXPECT_NE(to_text(check_prose(files, high)).find("lower the limit of 2"), std::string::npos);
+}
+
 /// A text, and the one complaint that it must raise; none if it is empty.
 struct Planted {
   std::string name;

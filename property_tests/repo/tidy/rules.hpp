@@ -83,7 +83,17 @@ std::vector<Finding> check_docs(const File& file);
 /// Every source belongs to a target: a source that no CMakeLists.txt names is dead.
 std::vector<Finding> check_sources(std::span<const File> files);
 
-/// All rules on all files.
+/// The number of words in `text` that prose avoids.
+std::size_t count_avoided_words(std::string_view text);
+
+/// The exact number of such words in the pages and sources of a folder. It may only decrease.
+struct WordLimit {
+  std::string_view folder;
+  std::size_t words;
+};
+std::vector<Finding> check_prose(std::span<const File> files, std::span<const WordLimit> limits);
+
+/// All rules on all files, except check_prose.
 std::vector<Finding> check(std::span<const File> files);
 
 }  // namespace lastref::tidy
