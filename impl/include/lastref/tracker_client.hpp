@@ -97,7 +97,7 @@ class Client {
   /// Errors          as register_name, except those of the ledger.
   Status hold(const Resource& resource) noexcept;
 
-  /// Counts −1. At 0 the name ends and the thing is cleaned up. Never waits, not even for a stopped
+  /// Counts -1. At 0 the name ends and the thing is cleaned up. Never waits, not even for a stopped
   /// tracker. The tracker reports a name that this process does not hold, which is harmless.
   ///
   /// Errors          connection_refused, connection_aborted: the tree has ended; its references are
