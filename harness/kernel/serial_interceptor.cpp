@@ -238,10 +238,7 @@ void SerialInterceptor::interrupt() noexcept {
 }
 
 void SerialInterceptor::look() noexcept {
-  const std::uint32_t turns = control_block().turns_on_end;
-  give_controller(control_block(), Request::look);
-  take_turn(control_block(), me.actor);
-  control_block().turns_on_end = turns;
+  ask_controller(Request::look);
 }
 
 void SerialInterceptor::pause() noexcept {
@@ -319,11 +316,8 @@ void SerialInterceptor::signalled(os::Fd process, os::Signal signal) noexcept {
   if (deadly_number(signal) == 0) {
     control_block().processes[*at].stopped = signal == os::Signal::stop;
   }
-  const std::uint32_t turns = control_block().turns_on_end;
   control_block().request_process = *at;
-  give_controller(control_block(), Request::settle);
-  take_turn(control_block(), me.actor);
-  control_block().turns_on_end = turns;  // It is still the same turn.
+  ask_controller(Request::settle);
 }
 
 void SerialInterceptor::set_interests(std::span<const os::PollItem> items) noexcept {

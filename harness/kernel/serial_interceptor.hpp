@@ -40,6 +40,8 @@ class SerialInterceptor final : public PlanInterceptor {
   std::optional<std::string> receive(std::string_view signal) noexcept;
   /// kill_role, stop_role, resume_role, interrupt_all: returns when it is done.
   void ask_controller(Request request, std::string_view role) noexcept;
+  /// Returns when it is done, with the caller's turn as it was.
+  void ask_controller(Request request) noexcept;
   void note(std::string_view operation, std::string_view text, bool begins, int error) noexcept;
   void fact(std::string_view name, std::string_view text, std::string_view object = {}) noexcept;
 

@@ -41,8 +41,12 @@ std::optional<std::string> SerialInterceptor::receive(std::string_view signal) n
 }
 
 void SerialInterceptor::ask_controller(Request request, std::string_view role) noexcept {
-  const std::uint32_t turns = control_block().turns_on_end;
   control_block().request_role.assign(role);
+  ask_controller(request);
+}
+
+void SerialInterceptor::ask_controller(Request request) noexcept {
+  const std::uint32_t turns = control_block().turns_on_end;
   give_controller(control_block(), request);
   take_turn(control_block(), actor());
   control_block().turns_on_end = turns;  // It is still the same turn.

@@ -87,7 +87,7 @@ Status kill_at_birth(Stage& stage) {
   LASTREF_CHECK(status_of(stage.os().poll(items, {})));
   LASTREF_CHECK(status_of(stage.os().wait_child(process.get())));
   if (const std::size_t left = stage.processes("client"); left > 0) {
-    stage.refute("who was killed is dead", std::to_string(left) + " live");
+    stage.refute("a killed process is not counted", std::to_string(left) + " live");
   }
   return ok();
 }
