@@ -22,7 +22,8 @@ std::string read_text(const std::filesystem::path& path) {
 bool is_read(const std::filesystem::path& path) {
   const std::string name = path.filename();
   const std::string extension = path.extension();
-  constexpr const char* extensions[] = {".cpp", ".hpp", ".def", ".md", ".cmake", ".json", ".txt"};
+  constexpr const char* extensions[] = {
+      ".cpp", ".hpp", ".def", ".md", ".cmake", ".json", ".txt", ".transcript"};
   return std::ranges::find(extensions, extension) != std::end(extensions) || name == "lastref" ||
          name == "run";
 }
@@ -65,7 +66,7 @@ TEST(Tidy, has_no_more_avoided_words_than_each_folder_may) {
       {"harness/", 176},
       {"fault_scenarios/", 90},
       {"bench/", 97},
-      {"property_tests/", 242},
+      {"property_tests/", 241},
   };
   EXPECT_EQ(to_text(check_prose(read_checkout(), limits)), "");
 }
@@ -237,6 +238,17 @@ TEST(Tidy, a_source_that_no_list_names_is_found) {
   const std::vector<Finding> findings = check(std::vector{source, list});
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].path, source.path);
+}
+
+TEST(Tidy, a_transcript_without_a_test_is_found) {
+  const std::vector<File> files = {{"property_tests/a_test.cpp", cpp("")},
+                                   {"property_tests/a_test.transcript", ""},
+                                   {"property_tests/b/a_test.transcript", ""},
+                                   {"property_tests/c_test.cmake", ""},
+                                   {"property_tests/c_test.transcript", ""}};
+  const std::vector<Finding> findings = check_transcripts(files);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].path, "property_tests/b/a_test.transcript");
 }
 
 TEST(Tidy, a_list_below_or_beside_does_not_count) {

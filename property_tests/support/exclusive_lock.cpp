@@ -4,6 +4,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 namespace lastref::pretend {
 
 ExclusiveLock::ExclusiveLock(const std::string& folder)
@@ -16,6 +18,11 @@ ExclusiveLock::~ExclusiveLock() {
 // Like dir_cleanup in systemd's tmpfiles.c.
 bool ExclusiveLock::can_be_had() const {
   return ::flock(folder_, LOCK_EX | LOCK_NB) == 0;
+}
+
+void ExclusiveLock::take() const {
+  while (::flock(folder_, LOCK_EX) != 0 && errno == EINTR) {
+  }
 }
 
 void ExclusiveLock::give_back() const {

@@ -1,5 +1,5 @@
 // ExclusiveLock: the lock that systemd-tmpfiles takes on a folder before it removes old files in
-// it.
+// it. Tests that write one file in several processes take it, too.
 #pragma once
 
 #include <string>
@@ -15,6 +15,8 @@ class ExclusiveLock {
 
   /// False while another process has a lock.
   bool can_be_had() const;
+  /// Waits for it.
+  void take() const;
   void give_back() const;
 
  private:

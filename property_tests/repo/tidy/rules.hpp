@@ -80,6 +80,8 @@ std::vector<Finding> check_words(const File& file);
 std::vector<Finding> check_shape(const File& file);
 /// What a door above impl/os returns as a Result says its Errors.
 std::vector<Finding> check_docs(const File& file);
+/// Every transcript belongs to a source of its name.
+std::vector<Finding> check_transcripts(std::span<const File> files);
 /// Every source belongs to a target: a source that no CMakeLists.txt names is dead.
 std::vector<Finding> check_sources(std::span<const File> files);
 

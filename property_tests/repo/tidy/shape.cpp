@@ -152,9 +152,31 @@ std::vector<Finding> check_sources(std::span<const File> files) {
   return findings;
 }
 
+std::vector<Finding> check_transcripts(std::span<const File> files) {
+  std::vector<Finding> findings;
+  for (const File& file : files) {
+    constexpr std::string_view extension = ".transcript";
+    if (!file.path.ends_with(extension)) {
+      continue;
+    }
+    const std::string stem = file.path.substr(0, file.path.size() - extension.size());
+    const bool has_source = std::ranges::any_of(files, [&](const File& source) {
+      return source.path == stem + ".cpp" || source.path == stem + ".cmake";
+    });
+    if (!has_source) {
+      findings.push_back({file.path, 0, "no test of this name is next to it"});
+    }
+  }
+  return findings;
+}
+
 std::vector<Finding> check(std::span<const File> files) {
   std::vector<Finding> findings = check_sources(files);
+  std::ranges::move(check_transcripts(files), std::back_inserter(findings));
   for (const File& file : files) {
+    if (file.path.ends_with(".transcript")) {
+      continue;  // Its texts have the shape of what is shown.
+    }
     for (const auto rule : {check_includes, check_words, check_shape, check_docs}) {
       std::ranges::move(rule(file), std::back_inserter(findings));
     }
