@@ -183,7 +183,6 @@ const Planted planted_texts[] = {
     // Shape.
     {"long_line", {os_cpp, cpp("//" + std::string(99, '-'))}, "100 columns"},
     {"full_line", {os_cpp, cpp("//" + std::string(98, '-'))}, ""},
-    {"long_file", {os_cpp, cpp(std::string(700, '\n'))}, "700 lines"},
     {"no_first_sentence",
      {"impl/os/x.hpp", "#include <array>\n#pragma once\n"},
      "starts with a sentence"},

@@ -9,7 +9,6 @@ namespace lastref::tidy {
 namespace {
 
 constexpr std::size_t columns_max = 100;
-constexpr std::size_t lines_max = 700;
 
 /// Whether a path in the line starts at a folder that only one machine has.
 bool names_a_machine(std::string_view line) {
@@ -89,9 +88,6 @@ std::vector<Finding> check_shape(const File& file) {
   }
   if (markdown && titles != 1) {
     findings.push_back({file.path, 0, "a page has exactly one title"});
-  }
-  if (!markdown && lines.size() > lines_max) {
-    findings.push_back({file.path, 0, "longer than 700 lines: split it by decision"});
   }
   const bool header = file.path.ends_with(".hpp");
   if ((header || file.path.ends_with(".def")) && !file.text.starts_with("// ")) {
