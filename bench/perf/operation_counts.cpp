@@ -12,7 +12,7 @@
 #include "bench/counted/mark.hpp"
 #include "bench/perf/call_counter.hpp"
 #include "bench/shm_folder.hpp"
-#include "impl/os/kernel_os_birth.hpp"
+#include "impl/os/kernel_os_spawn.hpp"
 
 namespace lastref::perf {
 namespace {

@@ -1,9 +1,10 @@
-// calls: the rows of calls.def and steps.def as data, and the text of an error.
+// calls: the rows of calls.def, steps.def and probes.def as data, and the text of an error.
 #include <array>
 #include <cerrno>
 #include <cstddef>
 
 #include <lastref/error.hpp>
+#include <lastref/probe.hpp>
 
 namespace lastref {
 namespace {
@@ -25,6 +26,12 @@ constexpr StepRow steps[] = {
 #define LASTREF_STEP(name, point) {Step::name, #name, point},
 #include <lastref/steps.def>
 #undef LASTREF_STEP
+};
+
+constexpr ProbeRow rows[] = {
+#define LASTREF_PROBE(name, sentence) {Probe::name, #name, sentence},
+#include <lastref/probes.def>
+#undef LASTREF_PROBE
 };
 
 }  // namespace
@@ -96,6 +103,10 @@ std::string describe(const Error& error) {
     why += " (" + std::string(limit) + ')';
   }
   return what.empty() ? why : what + ": " + why;
+}
+
+std::span<const ProbeRow> probe_rows() noexcept {
+  return rows;
 }
 
 }  // namespace lastref

@@ -1,15 +1,30 @@
-// kernel_os_spawn: the attributes and descriptors of a new process, and its start.
+#include "impl/os/kernel_os_spawn.hpp"
+
 #include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/auxv.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,15 +33,313 @@
 #include <lastref/kernel_os.hpp>
 #include <lastref/spawned.hpp>
 
-#include "impl/os/kernel_os_birth.hpp"
 #include "impl/os/kernel_os_error.hpp"
 #include "impl/os/kernel_os_limits.hpp"
 #include "impl/os/kernel_os_numbers.hpp"
-#include "impl/os/kernel_os_signals.hpp"
+#include "impl/os/kernel_os_threads.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref::os {
 namespace {
+
+/// What to start, and the result.
+struct Birth {
+  const char* program = nullptr;
+  bool is_searched = false;  ///< on PATH
+  const posix_spawn_file_actions_t* actions = nullptr;
+  const posix_spawnattr_t* attributes = nullptr;
+  char* const* arguments = nullptr;
+  char* const* variables = nullptr;
+  bool many_fds = false;  ///< Used only for processes that are not our children: A can change their
+                          ///< limit.
+
+  int error = 0;              ///< An errno
+  Call failed = Call::spawn;  ///< The call that returned it
+  pid_t pid = 0;
+  int process = -1;
+};
+
+/// As in <linux/pidfd.h> of Linux 6.15, which is newer than the headers of most systems.
+struct PidfdInfo {
+  std::uint64_t mask = 0;
+  std::uint64_t cgroup = 0;
+  std::uint32_t pid = 0;
+  std::array<std::uint32_t, 10> not_asked{};
+  std::int32_t exit_status = 0;  ///< As in wait(2).
+};
+static_assert(sizeof(PidfdInfo) == 64);
+
+constexpr std::uint64_t pidfd_info_pid = 1U << 0U;
+constexpr std::uint64_t pidfd_info_exit = 1U << 3U;
+constexpr unsigned long pidfd_get_info = _IOWR(0xFF, 11, PidfdInfo);
+
+ChildExit to_exit(int status) noexcept {
+  return WIFEXITED(status) ? ChildExit{.code = WEXITSTATUS(status), .killed = false}
+                           : ChildExit{.code = WTERMSIG(status), .killed = true};
+}
+
+/// None if this kernel has no such request, or has no information about a reaped process.
+std::optional<PidfdInfo> info_of(int process) noexcept {
+  PidfdInfo info{.mask = pidfd_info_pid | pidfd_info_exit};
+  if (::ioctl(process, pidfd_get_info, &info) < 0) {
+    return std::nullopt;
+  }
+  return info;
+}
+
+bool is_dead(int process) noexcept {
+  pollfd item{.fd = process, .events = POLLIN, .revents = 0};
+  return ::poll(&item, 1, 0) == 1;
+}
+
+/// The exit of a process that is dead and not yet reaped. proc(5), /proc/pid/stat, fields 3 and 52.
+std::optional<ChildExit> end_of_zombie(std::uint32_t pid) noexcept {
+  std::array<char, 32> path{};
+  static_cast<void>(std::snprintf(path.data(), path.size(), "/proc/%u/stat", pid));
+  const int fd = ::open(path.data(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    return std::nullopt;
+  }
+  std::array<char, 1024> buffer{};
+  const ssize_t size = ::read(fd, buffer.data(), buffer.size());
+  ::close(fd);
+  const std::string_view text(buffer.data(), size < 0 ? 0 : static_cast<std::size_t>(size));
+  // Its name, field 2, may contain anything. There is a blank before each field after it.
+  constexpr std::string_view is_zombie = ") Z";
+  const std::size_t behind_name = text.rfind(')');
+  if (behind_name == std::string::npos || !text.substr(behind_name).starts_with(is_zombie)) {
+    return std::nullopt;
+  }
+  constexpr int fields_before = 49;
+  std::string_view field = text.substr(behind_name + is_zombie.size());
+  for (int i = 0; i < fields_before && !field.empty(); ++i) {
+    field.remove_prefix(std::min(field.find(' ') + 1, field.size()));
+  }
+  int status = 0;
+  const auto read = std::from_chars(field.begin(), field.end(), status);
+  return read.ec == std::errc{} ? std::optional(to_exit(status)) : std::nullopt;
+}
+
+/// Ends a child that no caller will know of. A process that is no longer our child is left alone.
+void kill_and_reap(pid_t pid) noexcept {
+  if (::waitpid(pid, nullptr, WNOHANG) != 0) {
+    return;
+  }
+  ::kill(pid, SIGKILL);
+  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+/// Whether the descriptor refers to a child of ours that is not reaped.
+bool is_child(int process) noexcept {
+  siginfo_t state{};
+  return ::waitid(P_PIDFD, static_cast<id_t>(process), &state, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/// Starts the process as a child of the caller.
+void start_child(Birth& birth) noexcept {
+  const auto spawn = birth.is_searched ? ::posix_spawnp : ::posix_spawn;
+  birth.error = spawn(
+      &birth.pid, birth.program, birth.actions, birth.attributes, birth.arguments, birth.variables);
+  if (birth.error != 0) {
+    return;
+  }
+  birth.process = pidfd_open(birth.pid);
+  if (birth.process < 0) {
+    birth.error = errno;
+    const bool is_refused = birth.error == EPERM || birth.error == ENOSYS;
+    birth.failed = is_refused ? Call::open_process : Call::spawn;
+    kill_and_reap(birth.pid);
+  } else if (!is_child(birth.process)) {
+    ::close(birth.process);
+    birth.error = ESRCH;
+  }
+}
+
+constexpr unsigned long flags_of_a = CLONE_VM | CLONE_VFORK | CLONE_FILES;
+
+// A child that shares our stack may not return from the function that made the call, so the call is
+// made inline, and only A uses the functions that are called after it. Compiled as a function of
+// its own.
+#if defined(__x86_64__)
+
+constexpr bool can_have_nobodys = true;
+
+[[gnu::always_inline]] inline long clone_here(unsigned long flags, int* process) noexcept {
+  long result = SYS_clone;
+  register long tls asm("r8") = 0;
+  register long child asm("r10") = 0;
+  asm volatile("syscall"
+               : "+a"(result)
+               : "D"(flags), "S"(0L), "d"(process), "r"(child), "r"(tls)
+               : "rcx", "r11", "memory");
+  return result;
+}
+
+[[noreturn, gnu::always_inline]] inline void leave_here() noexcept {
+  for (;;) {
+    long result = SYS_exit_group;
+    asm volatile("syscall" : "+a"(result) : "D"(0L) : "rcx", "r11", "memory");
+  }
+}
+
+#elif defined(__aarch64__)
+
+constexpr bool can_have_nobodys = true;
+
+[[gnu::always_inline]] inline long clone_here(unsigned long flags, int* process) noexcept {
+  register long call asm("x8") = SYS_clone;
+  register long result asm("x0") = static_cast<long>(flags);
+  register long stack asm("x1") = 0;
+  register int* parent asm("x2") = process;
+  register long tls asm("x3") = 0;
+  register long child asm("x4") = 0;
+  asm volatile("svc 0"
+               : "+r"(result)
+               : "r"(call), "r"(stack), "r"(parent), "r"(tls), "r"(child)
+               : "memory");
+  return result;
+}
+
+[[noreturn, gnu::always_inline]] inline void leave_here() noexcept {
+  for (;;) {
+    register long call asm("x8") = SYS_exit_group;
+    register long result asm("x0") = 0;
+    asm volatile("svc 0" : "+r"(result) : "r"(call) : "memory");
+  }
+}
+
+#else
+
+constexpr bool can_have_nobodys = false;
+
+inline long clone_here(unsigned long, int*) noexcept {
+  return -ENOSYS;
+}
+
+[[noreturn]] inline void leave_here() noexcept {
+  ::_exit(0);
+}
+
+#endif
+
+/// A has dispositions of its own. While it ignores SIGCHLD, a process that it has started could be
+/// reaped, and its pid belong to another one, before A can open it. Uses the system call:
+/// sanitizers intercept the C library's sigaction, and would take this for the program's own.
+void keep_dead_children() noexcept {
+  constexpr std::size_t mask_size = 8;
+  alignas(std::max_align_t) constexpr std::array<std::byte, 64> default_action{};
+  ::syscall(SYS_rt_sigaction, SIGCHLD, default_action.data(), nullptr, mask_size);
+}
+
+/// For A, and so for the processes that A starts: limits are not shared, though memory and
+/// descriptors are. If the kernel refuses, they stay unchanged.
+void allow_many_descriptors() noexcept {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+/// Returns the pid of A, which has run and ended, and is not reaped; or a negative errno.
+[[gnu::noinline]] long run_a(Birth* birth) noexcept {
+  const long pid = clone_here(flags_of_a, nullptr);
+  if (pid == 0) {
+    keep_dead_children();
+    if (birth->many_fds) {
+      allow_many_descriptors();
+    }
+    start_child(*birth);
+    leave_here();
+  }
+  return pid;
+}
+
+/// The same for a process that does nothing; also returns its descriptor.
+[[gnu::noinline]] long run_idle(int* process) noexcept {
+  const long pid = clone_here(CLONE_VM | CLONE_VFORK | CLONE_PIDFD, process);
+  if (pid == 0) {
+    leave_here();
+  }
+  return pid;
+}
+
+/// A process that is reaped in the background.
+struct Orphan {
+  pid_t pid = 0;
+  int process = -1;
+};
+
+/// Closes the descriptor before the wait, which may take as long as the program runs; the pid is
+/// that of the same process until it is reaped.
+void* reap_orphan(void* given) noexcept {
+  const std::unique_ptr<Orphan> orphan(static_cast<Orphan*>(given));
+  const bool is_ours = is_child(orphan->process);
+  ::close(orphan->process);
+  siginfo_t state{};
+  while (is_ours && ::waitid(P_PID, static_cast<id_t>(orphan->pid), &state, WEXITED) < 0 &&
+         errno == EINTR) {
+  }
+  return nullptr;
+}
+
+void reap_a(long pid) noexcept {
+  while (::waitpid(static_cast<pid_t>(pid), nullptr, __WALL) < 0 && errno == EINTR) {
+  }
+}
+
+/// Starts the process as no child of ours. False if that is not supported here: nothing was tried.
+bool start_nobodys(Birth& birth) noexcept {
+  if (!can_have_nobodys) {
+    return false;
+  }
+  // A handler that ran in A would run in our memory as another process.
+  const WithSignals none(every_signal());
+  const long pid = run_a(&birth);
+  if (pid < 0) {
+    birth.error = static_cast<int>(-pid);
+    return true;
+  }
+  reap_a(pid);
+  return true;
+}
+
+/// Reaps the process as soon as it has ended, if it is a child of this process all the same;
+/// `process` stays the caller's. Without a thread for that, only wait_child reaps it.
+void reap_in_background(pid_t pid, int process) noexcept {
+  if (!is_child(process)) {
+    return;
+  }
+  std::unique_ptr<Orphan> orphan(new (std::nothrow)
+                                     Orphan{.pid = pid, .process = above_standard(::dup(process))});
+  pthread_attr_t detached{};
+  if (!orphan || ::pthread_attr_init(&detached) != 0) {
+    return;
+  }
+  ::pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+  const WithSignals given(all_but_its_own());
+  pthread_t thread{};
+  if (::pthread_create(&thread, &detached, reap_orphan, orphan.get()) == 0) {
+    static_cast<void>(orphan.release());
+  } else {
+    ::close(orphan->process);
+  }
+  ::pthread_attr_destroy(&detached);
+}
+
+bool ask_how_one_ended() noexcept {
+  const WithSignals none(every_signal());
+  int process = -1;
+  const long pid = run_idle(&process);
+  if (pid < 0) {
+    return false;
+  }
+  reap_a(pid);
+  const std::optional<PidfdInfo> info = info_of(process);
+  ::close(process);
+  return info && (info->mask & pidfd_info_exit) != 0;
+}
 
 /// Whether this program runs with more rights than its caller has: getauxval(3), AT_SECURE.
 bool is_privileged() noexcept {
@@ -196,6 +509,45 @@ tl::unexpected<Error> spawn_failure(int error, Call call, const std::string& pro
 }
 
 }  // namespace
+
+int pidfd_open(pid_t pid) noexcept {
+  return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0U));
+}
+
+bool tells_how_nobodys_end() noexcept {
+  enum : int { unknown, no, yes };
+  static std::atomic<int> answer = unknown;
+  int known = answer.load(std::memory_order_relaxed);
+  if (known == unknown) {
+    known = can_have_nobodys && ask_how_one_ended() ? yes : no;
+    answer.store(known, std::memory_order_relaxed);
+  }
+  return known == yes;
+}
+
+Result<std::optional<ChildExit>> end_of_nobodys(Fd process) noexcept {
+  // It may be reaped between two requests, but only once.
+  for (int tries = 0; tries < 2; ++tries) {
+    const std::optional<PidfdInfo> info = info_of(number(process));
+    if (info && (info->mask & pidfd_info_exit) != 0) {
+      return to_exit(info->exit_status);
+    }
+    if (!is_dead(number(process))) {
+      return std::nullopt;
+    }
+    const std::optional<ChildExit> left = info ? end_of_zombie(info->pid) : std::nullopt;
+    // If it is still not reaped, the pid was its own.
+    const std::optional<PidfdInfo> again = info_of(number(process));
+    if (left && again && (again->mask & pidfd_info_exit) == 0) {
+      return left;
+    }
+  }
+  if (tells_how_nobodys_end()) {
+    return std::nullopt;  // Not reaped, and there is no /proc: try later.
+  }
+  errno = ECHILD;
+  return failed(Call::wait_child, process);
+}
 
 Result<Child> KernelOs::spawn(const SpawnOptions& options) noexcept {
   return within_memory("spawn", [&] { return spawn_within_memory(options); });

@@ -9,7 +9,7 @@
 //   Since Linux 6.15 the kernel reports the exit status of such a process through its descriptor.
 //   On older kernels, a process with `end_wanted` is an ordinary child, which the program's wait()
 //   sees. The same is true on processors other than x86-64 and aarch64.
-//   See impl/os/kernel_os_birth.hpp for the details.
+//   See impl/os/kernel_os_spawn.hpp for the details.
 // - A started process inherits the signals that the program ignores and blocks, even if a thread of
 //   lastref starts it; but SIGCHLD has its default action. A set-user-id program (AT_SECURE) can
 //   only start a program with an absolute path, and passes none of its caller's environment:

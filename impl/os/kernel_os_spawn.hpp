@@ -1,4 +1,4 @@
-// kernel_os_birth: processes that are not our children, and how they end (E7).
+// kernel_os_spawn: processes that are not our children, and how they end (E7).
 //
 // A program that waits for all of its children, reaps those of others, or ignores SIGCHLD must not
 // notice that we start processes. So a process is not started by the caller but by a child of it,
@@ -20,7 +20,7 @@
 // Limits: a wait() of such a program sees it if the call comes first.
 #pragma once
 
-#include <spawn.h>
+#include <sys/types.h>
 
 #include <optional>
 
@@ -30,33 +30,6 @@ namespace lastref::os {
 
 /// As pidfd_open(2). The header of glibc 2.36 does not declare it as C.
 int pidfd_open(pid_t pid) noexcept;
-
-/// What to start, and the result.
-struct Birth {
-  const char* program = nullptr;
-  bool is_searched = false;  ///< on PATH
-  const posix_spawn_file_actions_t* actions = nullptr;
-  const posix_spawnattr_t* attributes = nullptr;
-  char* const* arguments = nullptr;
-  char* const* variables = nullptr;
-  bool many_fds = false;  ///< Used only for processes that are not our children: A can change their
-                          ///< limit.
-
-  int error = 0;              ///< An errno
-  Call failed = Call::spawn;  ///< The call that returned it
-  pid_t pid = 0;
-  int process = -1;
-};
-
-/// Starts the process as a child of the caller.
-void start_child(Birth& birth) noexcept;
-
-/// Starts the process as no child of ours. False if that is not supported here: nothing was tried.
-bool start_nobodys(Birth& birth) noexcept;
-
-/// Reaps the process as soon as it has ended, if it is a child of this process all the same;
-/// `process` stays the caller's. Without a thread for that, only wait_child reaps it.
-void reap_in_background(pid_t pid, int process) noexcept;
 
 /// Whether the kernel reports the exit of a process that is not our child. Tested once.
 bool tells_how_nobodys_end() noexcept;

@@ -1,44 +1,25 @@
-// kernel_os_processes: naming, signalling and reaping processes; threads and monitors.
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "impl/os/kernel_os_threads.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <optional>
+#include <pthread.h>
+#include <signal.h>
+
+#include <atomic>
 #include <string>
 #include <utility>
 
 #include <lastref/kernel_os.hpp>
 
-#include "impl/os/kernel_os_birth.hpp"
-#include "impl/os/kernel_os_error.hpp"
 #include "impl/os/kernel_os_limits.hpp"
-#include "impl/os/kernel_os_numbers.hpp"
-#include "impl/os/kernel_os_signals.hpp"
-#include "impl/os/kernel_os_token.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref::os {
 namespace {
 
-/// Sets of 1024 processors each.
-constexpr std::size_t processor_sets_max = 64;
-
-int pidfd_send_signal(int process, int signal) noexcept {
-  return static_cast<int>(::syscall(SYS_pidfd_send_signal, process, signal, nullptr, 0U));
-}
+std::atomic<bool> size_signal_is_ours = false;
 
 /// In a thread of ours: the signals that were blocked in the thread that started it for the
 /// program.
 thread_local const sigset_t* blocked_by_program = nullptr;
-
-/// Does nothing, as for an ignored signal; but exec(2) restores the default.
-void pass_over(int) {}
 
 class KernelThread final : public Thread {
  public:
@@ -178,61 +159,20 @@ sigset_t blocked_for_program() noexcept {
   return blocked;
 }
 
-Result<Fd> KernelOs::open_process(Pid pid) noexcept {
-  const StandardNumbers kept;
-  const int fd = above_standard(pidfd_open(pid));
-  if (fd < 0) {
-    return failed_process(Call::open_process, pid);
-  }
-  return Fd{fd};
-}
-
-Status KernelOs::signal_process(Fd process, Signal signal) noexcept {
-  return status_of(
-      pidfd_send_signal(number(process), number_of(signal)), Call::signal_process, process);
-}
-
-Result<std::optional<ChildExit>> KernelOs::wait_child(Fd process) noexcept {
-  siginfo_t state{};
-  if (::waitid(P_PIDFD, static_cast<id_t>(number(process)), &state, WEXITED | WNOHANG) == 0) {
-    if (state.si_pid == 0) {
-      return std::nullopt;
-    }
-    return ChildExit{.code = state.si_status, .killed = state.si_code != CLD_EXITED};
-  }
-  if (errno != ECHILD) {
-    return failed(Call::wait_child, process);
-  }
-  return end_of_nobodys(process);
-}
-
-Pid KernelOs::process_id() noexcept {
-  return ::getpid();
-}
-
-std::uint32_t KernelOs::user_id() noexcept {
-  return ::geteuid();
-}
-
-Status KernelOs::ignore_signal(Signal signal) noexcept {
+void ignore_size_signal() noexcept {
+  // A write beyond RLIMIT_FSIZE raises it. Its default action would end a process that can handle
+  // file_too_large as well. setrlimit(2). Python ignores it for the same reason.
   struct sigaction action {};
-  const int number = number_of(signal);
-  if (::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN &&
-      (action.sa_flags & SA_SIGINFO) == 0) {
-    return ok();  // The program itself wants it, and its children inherit it.
+  ::sigaction(SIGXFSZ, nullptr, &action);
+  if ((action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL) {
+    action.sa_handler = SIG_IGN;
+    ::sigaction(SIGXFSZ, &action, nullptr);
+    size_signal_is_ours.store(true, std::memory_order_relaxed);
   }
-  action = {};
-  action.sa_handler = pass_over;
-  action.sa_flags = SA_RESTART;
-  return status_of(::sigaction(number, &action, nullptr), Call::ignore_signal, std::string());
 }
 
-Status KernelOs::unblock_signal(Signal signal) noexcept {
-  sigset_t one;
-  ::sigemptyset(&one);
-  ::sigaddset(&one, number_of(signal));
-  const int error = ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
-  return error == 0 ? ok() : Status(failure(std::errc{error}, {}, Call::unblock_signal));
+bool is_size_signal_ours() noexcept {
+  return size_signal_is_ours.load(std::memory_order_relaxed);
 }
 
 Result<std::unique_ptr<Thread>> KernelOs::start_thread(std::function<void()> body,
@@ -246,28 +186,6 @@ Result<std::unique_ptr<Thread>> KernelOs::start_thread(std::function<void()> bod
         "a thread", [&]() -> Result<std::unique_ptr<Thread>> { return thread_failure(error); });
   }
   return thread;
-}
-
-Pid KernelOs::thread_id() noexcept {
-  struct Known {
-    std::uint64_t process = 0;
-    Pid id = 0;
-  };
-  thread_local Known known;
-  // A fork copies what its thread knew.
-  if (const std::uint64_t process = token_of_process(); known.process != process) {
-    known = {.process = process, .id = ::gettid()};
-  }
-  return known.id;
-}
-
-unsigned KernelOs::processors() noexcept {
-  // The kernel refuses a set that is too small for the machine. sched_getaffinity(2), "NOTES"
-  std::array<cpu_set_t, processor_sets_max> sets{};
-  if (::sched_getaffinity(0, sizeof sets, sets.data()) != 0) {
-    return 1;
-  }
-  return static_cast<unsigned>(std::max(CPU_COUNT_S(sizeof sets, sets.data()), 1));
 }
 
 std::unique_ptr<Monitor> KernelOs::make_monitor() {

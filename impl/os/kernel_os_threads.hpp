@@ -1,4 +1,5 @@
-// kernel_os_signals: the signals that a thread takes, and those that a child starts with.
+// kernel_os_threads: threads and monitors, the signals that a thread takes, and those that a child
+// starts with.
 #pragma once
 
 #include <signal.h>
@@ -19,6 +20,9 @@ sigset_t all_but_its_own() noexcept;
 /// The signals that a child of the program would have blocked if the program had started it here:
 /// our own threads block signals that are not for them, and no child shall inherit that.
 sigset_t blocked_for_program() noexcept;
+
+/// Ignores SIGXFSZ, unless the program has an action of its own.
+void ignore_size_signal() noexcept;
 
 /// Whether we, and not the program around us, have set SIGXFSZ to be ignored.
 bool is_size_signal_ours() noexcept;
