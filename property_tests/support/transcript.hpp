@@ -30,8 +30,8 @@ void expect_transcript(const std::vector<std::string>& lines,
                        const char* file = __builtin_FILE(),
                        int line = __builtin_LINE());
 
-/// The text with each match of an ECMAScript regular expression replaced, in order: for what
-/// differs between runs.
+/// The text with each occurrence of a first replaced by its second, in order: for what differs
+/// between runs, such as a path.
 std::string with_replacements(std::string text,
                               const std::vector<std::pair<std::string, std::string>>& replacements);
 

@@ -59,7 +59,7 @@ TEST_F(Same, a_word_that_fails_is_found) {
   EXPECT_THAT(of(Story().says(client, "hold")).findings, IsEmpty());
   const Judgement judgement = of(Story().begins(client, "hold").ends(client, "hold", a_bin, EINTR));
   ASSERT_THAT(judgement.findings, SizeIs(1));
-  EXPECT_THAT(judgement.findings[0].seen, HasSubstr("is \"EINTR\""));
+  EXPECT_THAT(judgement.findings[0].seen, HasSubstr("\"EINTR\""));
   EXPECT_EQ(judgement.look, (Look{.seen = 1, .filled = 1}));
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "harness/oracle/evidence.hpp"
 #include "harness/oracle/oracles.hpp"
 #include "property_tests/support/printing.hpp"
+#include "property_tests/support/transcript.hpp"
 
 namespace lastref::harness {
 
@@ -139,8 +141,19 @@ class OracleTest : public testing::Test {
             .standard_error = standard_error_};
   }
 
+  /// All findings of a test are in the transcript.
+  void TearDown() override {
+    if (!found_.empty()) {
+      pretend::expect_transcript(std::vector<std::string>(found_.begin(), found_.end()));
+    }
+  }
+
   std::vector<Finding> judged(Oracle oracle, const Story& story) const {
-    return oracle(evidence_of(story)).findings;
+    std::vector<Finding> findings = oracle(evidence_of(story)).findings;
+    for (const Finding& finding : findings) {
+      found_.insert(finding.claim + "\n  " + finding.seen);
+    }
+    return findings;
   }
   Look look_of(Oracle oracle, const Story& story) const { return oracle(evidence_of(story)).look; }
   /// The findings of no-leak, immediately and at the next start.
@@ -155,6 +168,9 @@ class OracleTest : public testing::Test {
   std::vector<std::string> left_;
   std::vector<std::string> left_after_sweep_;
   std::string standard_error_;
+
+ private:
+  mutable std::set<std::string> found_;
 };
 
 }  // namespace lastref::harness

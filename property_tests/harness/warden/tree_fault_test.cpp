@@ -8,6 +8,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "harness/warden/syscalls.hpp"
+#include "property_tests/support/transcript.hpp"
 
 namespace lastref::harness::warden {
 namespace {
@@ -91,6 +92,7 @@ TEST(TreeFaults, read_as_they_are_written) {
 }
 
 TEST(TreeFaults, that_are_none_say_what_is_wrong) {
+  std::string refusals;
   for (const char* text : {"",
                            "kill",
                            "openat",
@@ -123,7 +125,9 @@ TEST(TreeFaults, that_are_none_say_what_is_wrong) {
     ASSERT_FALSE(fault) << text;
     EXPECT_EQ(fault.error().code, std::errc::invalid_argument);
     EXPECT_GT(fault.error().subject.size(), std::string_view(text).size() + 2);
+    refusals += fault.error().subject + "\n";
   }
+  pretend::expect_transcript(refusals);
 }
 
 RC_GTEST_PROP(TreeFaults, what_is_printed_is_parsed, ()) {
