@@ -8,7 +8,7 @@
 #include <lastref/npy.hpp>
 #include <lastref/owners.hpp>
 
-#include "harness/journal/record.hpp"
+#include "harness/platform/hash.hpp"
 
 namespace lastref::harness {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "fault_scenarios/support/array_travel.hpp"
-#include "harness/journal/record.hpp"
+#include "harness/platform/hash.hpp"
 
 namespace lastref::harness {
 namespace {

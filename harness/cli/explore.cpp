@@ -6,8 +6,8 @@
 #include "harness/cli/scenarios.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/explore/exhaustive.hpp"
-#include "harness/explore/jobs.hpp"
 #include "harness/explore/plans.hpp"
+#include "harness/platform/clock.hpp"
 #include "harness/report/text.hpp"
 
 namespace lastref::harness {

@@ -1,6 +1,5 @@
 // list: lists scenarios, rows of the specification with the scenarios that cover them, rows of the
 // table of calls, and probes.
-#include <cstring>
 #include <iostream>
 #include <utility>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "harness/cli/names.hpp"
 #include "harness/cli/target.hpp"
 #include "harness/cli/verbs.hpp"
+#include "harness/platform/names.hpp"
 #include "harness/scenario/pattern.hpp"
 #include "harness/scenario/responses.hpp"
 #include "harness/scenario/scenario.hpp"
@@ -40,10 +40,10 @@ std::string_view name_of(Traits traits) {
 
 /// "EMFILE ENOSPC": the errnos of a call with that response, in `where`.
 std::string errors_answered(Call call, Response how, Response ResponseRow::*where) {
-  std::vector<std::string_view> errors;
+  std::vector<std::string> errors;
   for (const ResponseRow& row : response_rows()) {
     if (row.call == call && row.*where == how) {
-      errors.emplace_back(strerrorname_np(row.error));
+      errors.push_back(name_of_error(row.error));
     }
   }
   return fmt::format("{}", fmt::join(errors, " "));

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/explore/plans.hpp"
-#include "harness/oracle/error_names.hpp"
+#include "harness/platform/names.hpp"
 #include "harness/scenario/pattern.hpp"
 #include "harness/warden/supervisor_signals.hpp"
 #include "harness/warden/tree_fault.hpp"
@@ -18,8 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string how_it_ended(const os::ChildExit& root) {
-  return root.killed ? "SIG" + warden::name_of_signal(root.code)
-                     : fmt::format("exit {}", root.code);
+  return root.killed ? "SIG" + name_of_signal(root.code) : fmt::format("exit {}", root.code);
 }
 
 std::string how_it_waits(const warden::Waiting& waiting) {
@@ -80,8 +79,8 @@ bool RunReport::has_struck() const {
 
 bool RunReport::ends_as_expected() const {
   if (options.expected_exits.empty()) {
-    const bool by_our_signal = watched.told_to_end && watched.root.killed &&
-                               warden::name_of_signal(watched.root.code) == "TERM";
+    const bool by_our_signal =
+        watched.told_to_end && watched.root.killed && name_of_signal(watched.root.code) == "TERM";
     return watched.root == os::ChildExit{} || by_our_signal;
   }
   constexpr int by_signal = 128;  // As shells report it
@@ -246,8 +245,7 @@ std::string RunReport::findings_text() const {
                         each.each_round);
   }
   for (const auto& each : watched.crashes) {
-    text +=
-        fmt::format("CRASHED        {}: SIG{}\n", each.role, warden::name_of_signal(each.signal));
+    text += fmt::format("CRASHED        {}: SIG{}\n", each.role, name_of_signal(each.signal));
   }
   for (const auto& each : failures) {
     text += line_of(each);
@@ -347,7 +345,7 @@ void add_findings(Json& json, const RunReport& report) {
             {"each_round", each.each_round}};
   });
   json["crashes"] = list_of(watched.crashes, [](const auto& each) -> Json {
-    return {{"role", each.role}, {"signal", warden::name_of_signal(each.signal)}};
+    return {{"role", each.role}, {"signal", name_of_signal(each.signal)}};
   });
   json["failures"] = list_of(report.failures, [](const auto& each) -> Json {
     return {{"option", each.option},
@@ -368,7 +366,7 @@ void add_findings(Json& json, const RunReport& report) {
             {"title", each.title},
             {"executable", each.executable},
             {"call", each.call},
-            {"error", oracle::name_of_error(each.error)}};
+            {"error", name_of_error(each.error)}};
   });
   json["unread"] = watched.unread;
 }

@@ -18,6 +18,7 @@
 #include "harness/explore/share.hpp"
 #include "harness/explore/site_matrix.hpp"
 #include "harness/explore/tally.hpp"
+#include "harness/platform/clock.hpp"
 
 namespace lastref::harness {
 namespace {

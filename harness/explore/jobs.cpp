@@ -1,7 +1,6 @@
 #include "harness/explore/jobs.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "harness/explore/crash_note.hpp"
 #include "harness/explore/plans.hpp"
 #include "harness/oracle/evidence.hpp"
+#include "harness/platform/clock.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -78,11 +78,6 @@ void run_jobs(std::span<World* const> worlds, const JobQueue& queue) {
   for (std::thread& worker : workers) {
     worker.join();
   }
-}
-
-double seconds_now() {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(since).count();
 }
 
 std::string difference_of(const Outcome& one, const Outcome& other) {

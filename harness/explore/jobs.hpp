@@ -40,9 +40,6 @@ struct JobQueue {
 /// Works until `next` returns nothing. One thread per world.
 void run_jobs(std::span<World* const> worlds, const JobQueue& queue);
 
-/// A real clock: seconds since some moment.
-double seconds_now();
-
 /// The difference between two runs of one plan; empty if there is none.
 std::string difference_of(const Outcome& one, const Outcome& other);
 

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "harness/choice/choices.hpp"
-#include "harness/journal/record.hpp"
+#include "harness/platform/hash.hpp"
 
 namespace lastref::harness {
 namespace {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "harness/explore/matrix.hpp"
-#include "harness/journal/record.hpp"
+#include "harness/platform/hash.hpp"
 
 namespace lastref::harness {
 

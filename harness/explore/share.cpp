@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "harness/choice/choices.hpp"
-#include "harness/journal/record.hpp"
+#include "harness/platform/hash.hpp"
 
 namespace lastref::harness {
 namespace {

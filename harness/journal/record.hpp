@@ -13,16 +13,9 @@
 
 #include <lastref/call.hpp>
 
-namespace lastref::harness {
+#include "harness/platform/hash.hpp"
 
-/// FNV-1a. To distinguish texts, not for security.
-constexpr std::uint64_t hash_of(std::string_view text) noexcept {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char each : text) {
-    hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3U;
-  }
-  return hash;
-}
+namespace lastref::harness {
 
 /// Up to `capacity` - 1 bytes of text, in place. Longer text is cut, and ends in '~' and eight hex
 /// digits of a hash of the whole: so different texts remain different, and equal ones equal.

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/explore/jobs.hpp"
+#include "harness/platform/clock.hpp"
 #include "harness/spec/rows.hpp"
 
 namespace lastref::harness {

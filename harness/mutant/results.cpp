@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "harness/journal/record.hpp"
+#include "harness/platform/hash.hpp"
 
 namespace lastref::harness {
 namespace {

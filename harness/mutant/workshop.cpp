@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 
-#include "harness/explore/jobs.hpp"
-#include "harness/journal/record.hpp"
 #include "harness/mutant/test_programs.hpp"
+#include "harness/platform/clock.hpp"
+#include "harness/platform/hash.hpp"
 #include "harness/program/program.hpp"
 
 namespace lastref::harness {

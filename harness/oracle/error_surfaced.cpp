@@ -6,9 +6,9 @@
 #include <tuple>
 
 #include "harness/oracle/benign.hpp"
-#include "harness/oracle/error_names.hpp"
 #include "harness/oracle/operations.hpp"
 #include "harness/oracle/oracles.hpp"
+#include "harness/platform/names.hpp"
 #include "harness/scenario/responses.hpp"
 
 namespace lastref::harness::oracle {

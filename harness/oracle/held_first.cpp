@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/oracle/error_names.hpp"
 #include "harness/oracle/oracles.hpp"
+#include "harness/platform/names.hpp"
 
 namespace lastref::harness::oracle {
 namespace {

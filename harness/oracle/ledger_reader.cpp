@@ -2,8 +2,8 @@
 #include <array>
 #include <optional>
 
-#include "harness/journal/record.hpp"
 #include "harness/oracle/file_readers.hpp"
+#include "harness/platform/hash.hpp"
 
 namespace lastref::harness::oracle {
 namespace {

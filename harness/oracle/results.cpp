@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "harness/instrument/fd_names.hpp"
-#include "harness/oracle/error_names.hpp"
+#include "harness/platform/names.hpp"
 
 namespace lastref::harness {
 namespace oracle {

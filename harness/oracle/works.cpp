@@ -5,8 +5,8 @@
 #include <cerrno>
 
 #include "harness/oracle/benign.hpp"
-#include "harness/oracle/error_names.hpp"
 #include "harness/oracle/oracles.hpp"
+#include "harness/platform/names.hpp"
 
 namespace lastref::harness::oracle {
 

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/oracle/error_names.hpp"
+#include "harness/platform/names.hpp"
 
 namespace lastref::harness::warden {
 namespace {
@@ -239,7 +239,7 @@ Where where_is(const std::string& object) {
 
 bool is_likely(string_view call, int error, Where where) noexcept {
   const Errors* const row = errors_of(call);
-  const std::string name = oracle::name_of_error(error);
+  const std::string name = name_of_error(error);
   const bool takes_space = where != Where::stream && where != Where::kernel;
   if (!takes_space && (error == ENOSPC || error == EDQUOT || error == EFBIG)) {
     return false;

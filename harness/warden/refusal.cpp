@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/oracle/error_names.hpp"
+#include "harness/platform/names.hpp"
 #include "harness/warden/peek.hpp"
 
 namespace lastref::harness::warden {
@@ -37,7 +37,7 @@ std::string to_text(const Refusal& refusal) {
                      refusal.executable,
                      refusal.call,
                      refusal.why,
-                     oracle::name_of_error(refusal.error));
+                     name_of_error(refusal.error));
 }
 
 }  // namespace lastref::harness::warden

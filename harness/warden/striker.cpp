@@ -22,7 +22,7 @@
 #include <climits>
 #include <fmt/format.h>
 
-#include "harness/explore/jobs.hpp"
+#include "harness/platform/clock.hpp"
 #include "harness/scenario/pattern.hpp"
 #include "harness/warden/likely_errors.hpp"
 #include "harness/warden/names_ledger.hpp"

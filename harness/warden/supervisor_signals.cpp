@@ -3,7 +3,6 @@
 #include <sys/time.h>
 
 #include <csignal>
-#include <cstring>
 
 namespace lastref::harness::warden {
 namespace {
@@ -63,11 +62,6 @@ bool is_crash(int signal) noexcept {
     default:
       return false;
   }
-}
-
-std::string name_of_signal(int signal) {
-  const char* const name = ::sigabbrev_np(signal);
-  return name == nullptr ? std::to_string(signal) : name;
 }
 
 }  // namespace lastref::harness::warden

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 namespace lastref::harness::warden {
 
@@ -22,7 +21,5 @@ class SupervisorSignals {
 
 /// Whether it is a signal of a broken program, not of one that was told to end.
 bool is_crash(int signal) noexcept;
-/// "SEGV"
-std::string name_of_signal(int signal);
 
 }  // namespace lastref::harness::warden

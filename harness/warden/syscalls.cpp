@@ -6,8 +6,6 @@
 #include <array>
 #include <cerrno>
 
-#include "harness/oracle/error_names.hpp"
-
 namespace lastref::harness::warden {
 namespace {
 
@@ -201,19 +199,6 @@ const SyscallRow* syscall_numbered(int number) noexcept {
   }();
   const auto at = static_cast<std::size_t>(number);
   return at < by_number.size() ? by_number[at] : nullptr;
-}
-
-std::optional<int> error_named(std::string_view name) noexcept {
-  if (name == "EWOULDBLOCK" || name == "ENOTSUP") {
-    return name == "ENOTSUP" ? ENOTSUP : EWOULDBLOCK;
-  }
-  constexpr int errors_end = 134;  // errno-base.h, errno.h
-  for (int error = 1; error < errors_end; ++error) {
-    if (oracle::name_of_error(error) == name) {
-      return error;
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace lastref::harness::warden

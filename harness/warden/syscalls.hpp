@@ -50,7 +50,4 @@ std::span<const SyscallRow> syscalls() noexcept;
 const SyscallRow* syscall_named(std::string_view name) noexcept;
 const SyscallRow* syscall_numbered(int number) noexcept;
 
-/// The value of "ENOSPC"; absent: no errno has this name.
-std::optional<int> error_named(std::string_view name) noexcept;
-
 }  // namespace lastref::harness::warden

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/oracle/error_names.hpp"
+#include "harness/platform/names.hpp"
 #include "harness/warden/syscalls.hpp"
 
 namespace lastref::harness::warden {
@@ -247,7 +247,7 @@ std::string to_text(const TreeFault& fault) {
   }
   text += fmt::format(" {}", name_of(strikes, fault.strike));
   if (fault.strike == Strike::fail) {
-    text += ' ' + oracle::name_of_error(fault.error);
+    text += ' ' + name_of_error(fault.error);
   }
   if (fault.strike == Strike::outsider) {
     text += fmt::format(" {}", name_of(deeds, fault.deed));

@@ -17,7 +17,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/warden/supervisor_signals.hpp"
+#include "harness/platform/names.hpp"
 
 namespace lastref::harness::warden {
 namespace {

@@ -16,9 +16,9 @@
 
 #include <fmt/format.h>
 
-#include "harness/explore/jobs.hpp"
-#include "harness/journal/record.hpp"
 #include "harness/kernel/patience.hpp"
+#include "harness/platform/clock.hpp"
+#include "harness/platform/hash.hpp"
 #include "harness/warden/effects.hpp"
 #include "harness/warden/locks.hpp"
 #include "harness/warden/notifier.hpp"

@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 
+#include "harness/platform/names.hpp"
 #include "harness/warden/likely_errors.hpp"
 #include "harness/warden/syscalls.hpp"
 #include "property_tests/harness/warden/watched.hpp"

@@ -18,6 +18,7 @@ struct Room {
 
 /// The rooms of the harness, in layers: each may include those of all layers below its own.
 const std::vector<std::vector<std::string_view>> harness_layers = {
+    {"harness/platform"},
     {"harness/choice", "harness/program"},
     {"harness/scenario"},
     {"harness/journal", "harness/report", "harness/spec"},

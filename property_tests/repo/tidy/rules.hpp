@@ -26,7 +26,8 @@ inline constexpr auto at_the_kernel = std::to_array<std::string_view>({
     "harness/journal/journal",
     "harness/kernel/",
     "harness/stress/",
-    "harness/warden/",          // Watches what calls it without us.
+    "harness/warden/",  // Watches what calls it without us.
+    "harness/platform/",
     "harness/program/arena",    // Memory that no fork copies.
     "harness/program/program",  // Its children are its own; those of Os are nobody's.
     "property_tests/attack/other_user",

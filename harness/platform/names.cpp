@@ -1,0 +1,31 @@
+#include "harness/platform/names.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+namespace lastref::harness {
+
+std::string name_of_error(int error) {
+  const char* const name = ::strerrorname_np(error);
+  return name == nullptr ? std::to_string(error) : name;
+}
+
+std::optional<int> error_named(std::string_view name) noexcept {
+  if (name == "EWOULDBLOCK" || name == "ENOTSUP") {
+    return name == "ENOTSUP" ? ENOTSUP : EWOULDBLOCK;
+  }
+  constexpr int errors_end = 134;  // errno-base.h, errno.h
+  for (int error = 1; error < errors_end; ++error) {
+    if (name_of_error(error) == name) {
+      return error;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string name_of_signal(int signal) {
+  const char* const name = ::sigabbrev_np(signal);
+  return name == nullptr ? std::to_string(signal) : name;
+}
+
+}  // namespace lastref::harness
