@@ -1,7 +1,5 @@
 #include "harness/cli/interruption.hpp"
 
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
 #include <csignal>
@@ -9,6 +7,8 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+
+#include "harness/platform/unique_fd.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -79,12 +79,8 @@ int Interruption::signal() noexcept {
 std::string new_temporary_file() {
   std::error_code error;
   std::string path = std::filesystem::temp_directory_path(error) / "lastref-gate-XXXXXX";
-  const int file = ::mkstemp(path.data());
-  if (error || file < 0) {
-    return {};
-  }
-  ::close(file);
-  return path;
+  const UniqueFd file(::mkstemp(path.data()));
+  return error || !file ? std::string() : path;
 }
 
 }  // namespace lastref::harness

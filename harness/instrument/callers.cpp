@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <link.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +14,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "harness/platform/unique_fd.hpp"
 
 // The C++ library's own copies keep no frame pointers, and a walk from an allocation in them would
 // end there. The program links these instances instead.
@@ -98,18 +99,17 @@ void add_functions(Elf* elf, Elf_Scn* section, std::vector<Function>& functions)
 
 std::vector<Function> functions_of_program() {
   std::vector<Function> functions;
-  const int file = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-  if (file < 0 || elf_version(EV_CURRENT) == EV_NONE) {
+  const UniqueFd file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  if (!file || elf_version(EV_CURRENT) == EV_NONE) {
     return functions;
   }
-  if (Elf* elf = elf_begin(file, ELF_C_READ, nullptr); elf != nullptr) {
+  if (Elf* elf = elf_begin(file.get(), ELF_C_READ, nullptr); elf != nullptr) {
     for (Elf_Scn* each = elf_nextscn(elf, nullptr); each != nullptr;
          each = elf_nextscn(elf, each)) {
       add_functions(elf, each, functions);
     }
     elf_end(elf);
   }
-  ::close(file);
   std::ranges::sort(functions, {}, &Function::begin);
   return functions;
 }

@@ -5,21 +5,17 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
+
+#include "harness/platform/child_process.hpp"
 
 namespace lastref::harness {
 namespace {
 
-bool reap(int pid) {
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0) {
-    if (errno != EINTR) {
-      return false;
-    }
-  }
-  return WIFSIGNALED(status) || WEXITSTATUS(status) == 0;
+bool ends_well(int pid) {
+  const std::optional<int> status = reap(pid);
+  return status && (WIFSIGNALED(*status) || WEXITSTATUS(*status) == 0);
 }
 
 /// The root of a tree: true if it had its three children and they have exited.
@@ -39,18 +35,15 @@ bool live_as_root() {
     // Zero or less would name a group, or all processes.
     if (child > 0) {
       ::kill(child, SIGKILL);
-      good = reap(child) && good;
+      good = ends_well(child) && good;
     }
   }
   return good;
 }
 
 bool run_tree() {
-  const int root = ::fork();
-  if (root == 0) {
-    ::_exit(live_as_root() ? 0 : 1);
-  }
-  return root > 0 && reap(root);
+  const int root = start_child([] { return live_as_root() ? 0 : 1; });
+  return root > 0 && ends_well(root);
 }
 
 /// Pins the calling thread to the first core that it may use, for a scope.

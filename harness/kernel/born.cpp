@@ -18,6 +18,8 @@
 #include <string_view>
 
 #include "harness/kernel/inherited.hpp"
+#include "harness/platform/child_process.hpp"
+#include "harness/platform/unique_fd.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -143,12 +145,7 @@ std::vector<std::string> arguments_of(const Born& born,
 
 void execute_program(std::vector<std::string> arguments) noexcept {
   arguments.insert(arguments.begin(), {"lastref", born_argument});
-  std::vector<char*> pointers;
-  for (std::string& argument : arguments) {
-    pointers.push_back(argument.data());
-  }
-  pointers.push_back(nullptr);
-  ::execv(this_program, pointers.data());
+  ::execv(this_program, pointers_to(arguments).data());
   ::_exit(cannot_execute);
 }
 
@@ -202,19 +199,15 @@ void make_unread_pipe() noexcept {
   if (is_open(harness_fd::unread)) {
     return;
   }
-  std::array<int, 2> ends{};
-  const int made = ::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK);
-  LASTREF_ASSERT(made == 0);
+  auto [reader, writer] = make_pipe(O_NONBLOCK);
   const std::array<char, 4096> some{};
-  while (::write(ends[1], some.data(), some.size()) > 0) {
+  while (::write(writer.get(), some.data(), some.size()) > 0) {
   }
-  while (::write(ends[1], some.data(), 1) > 0) {
+  while (::write(writer.get(), some.data(), 1) > 0) {
   }
-  ::fcntl(ends[1], F_SETFL, 0);
-  ::dup2(ends[0], harness_fd::reader);
-  ::dup2(ends[1], harness_fd::unread);
-  ::close(ends[0]);
-  ::close(ends[1]);
+  ::fcntl(writer.get(), F_SETFL, 0);
+  move_to(std::move(reader), harness_fd::reader);
+  move_to(std::move(writer), harness_fd::unread);
 }
 
 bool is_possible(const Ambient& ambient) {

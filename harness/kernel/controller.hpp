@@ -15,6 +15,7 @@
 #include "harness/instrument/standstill.hpp"
 #include "harness/kernel/process.hpp"
 #include "harness/oracle/file_look.hpp"
+#include "harness/platform/unique_fd.hpp"
 
 namespace lastref::harness {
 
@@ -85,7 +86,7 @@ class KernelController final : public Standstill {
   std::uint64_t observed_at_ = 0;
   bool death_unseen_ = false;
   std::vector<FileLook> files_;
-  int question_ = -1;  ///< The connection of a question to the tracker; -1: none.
+  UniqueFd question_;  ///< The connection of a question to the tracker, if there is one.
 };
 
 }  // namespace lastref::harness

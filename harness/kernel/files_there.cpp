@@ -7,24 +7,21 @@
 
 #include <algorithm>
 
+#include "harness/platform/unique_fd.hpp"
+
 namespace lastref::harness {
 namespace {
 
 /// False for a file that is too large or cannot be read.
 bool read_file(int folder, const char* name, std::string& into) {
-  const int fd = ::openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) {
+  const UniqueFd file(::openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      static_cast<std::uint64_t>(status.st_size) > looked_at_size_max) {
     return false;
   }
-  struct stat status {};
-  bool is_read = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-                 static_cast<std::uint64_t>(status.st_size) <= looked_at_size_max;
-  if (is_read) {
-    into.resize(static_cast<std::size_t>(status.st_size));
-    is_read = ::read(fd, into.data(), into.size()) == status.st_size;
-  }
-  ::close(fd);
-  return is_read;
+  into.resize(static_cast<std::size_t>(status.st_size));
+  return ::read(file.get(), into.data(), into.size()) == status.st_size;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "harness/kernel/born.hpp"
 #include "harness/kernel/control_block.hpp"
 #include "harness/kernel/privileges.hpp"
+#include "harness/platform/unique_fd.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -55,14 +56,10 @@ bool KernelOutside::symlink(const std::string& target, const std::string& path) 
 bool KernelOutside::write(const std::string& path, const std::string& bytes) {
   setting_.note_writing(path);
   const AllPrivileges all;
-  const int file = ::open(
-      path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-  if (file < 0) {
-    return false;
-  }
-  const ssize_t written = ::write(file, bytes.data(), bytes.size());
-  ::close(file);
-  return written == static_cast<ssize_t>(bytes.size());
+  const UniqueFd file(::open(
+      path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+  return file &&
+         ::write(file.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
 }
 
 bool KernelOutside::leave_messages_unread() {
@@ -112,14 +109,9 @@ std::vector<std::string> KernelOutside::list(const std::string& folder) {
 
 bool KernelOutside::is_locked(const std::string& folder) {
   const AllPrivileges all;
-  const int open = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (open < 0) {
-    return false;
-  }
+  const UniqueFd open(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   // systemd's tmpfiles.c does the same in dir_cleanup before it descends.
-  const bool is_locked = ::flock(open, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  ::close(open);
-  return is_locked;
+  return open && ::flock(open.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 }  // namespace lastref::harness

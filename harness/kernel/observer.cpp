@@ -1,7 +1,6 @@
 // observer: queries the tracker's counts as a stranger, while no other actor runs.
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -16,24 +15,20 @@ namespace {
 /// Scenarios with more names than fit into a journal count them themselves.
 constexpr std::size_t counts_max = 5000;
 
-/// A connection to the tracker on which the question was sent; -1 if there is none.
-int ask_at(std::string_view path) noexcept {
+/// A connection to the tracker on which the question was sent, if there is one.
+UniqueFd ask_at(std::string_view path) noexcept {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof(address.sun_path)) {
-    return -1;
+    return {};
   }
   std::copy(path.begin(), path.end(), address.sun_path);
-  const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const bool has_asked =
-      ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 &&
-      ::send(socket, counts_question.data(), counts_question.size(), MSG_NOSIGNAL) ==
+      ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 &&
+      ::send(socket.get(), counts_question.data(), counts_question.size(), MSG_NOSIGNAL) ==
           static_cast<ssize_t>(counts_question.size());
-  if (!has_asked) {
-    ::close(socket);
-    return -1;
-  }
-  return socket;
+  return has_asked ? std::move(socket) : UniqueFd();
 }
 
 /// Whether a whole answer has arrived.
@@ -73,9 +68,7 @@ void note_count(RunContext& context, std::uint16_t tracker, const Counted& count
 
 void KernelController::stop_observing() noexcept {
   control_block().interceptors.observing = false;
-  if (question_ >= 0) {
-    ::close(std::exchange(question_, -1));
-  }
+  question_.reset();
 }
 
 bool KernelController::let_tracker_go() {
@@ -112,14 +105,14 @@ bool KernelController::observe(std::string_view fact) {
   const ActorId current = control_block().current;
   const std::uint32_t turns_on_end = control_block().turns_on_end;
   question_ = ask_at(control_block().listener.view());
-  if (question_ < 0) {
+  if (!question_) {
     return true;
   }
   if (!let_tracker_go()) {
     return false;
   }
   std::vector<Counted> answer;
-  const bool is_whole = read_answer(question_, answer);
+  const bool is_whole = read_answer(question_.get(), answer);
   stop_observing();
   // Run it once more, so that it has dropped our connection before anything is counted again.
   if (!let_tracker_go()) {

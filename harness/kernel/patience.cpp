@@ -1,14 +1,14 @@
 #include "harness/kernel/patience.hpp"
 
 #include <poll.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <string_view>
+
+#include "harness/platform/child_process.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -115,31 +115,23 @@ std::string Patience::ends_with(const Doing& doing) {
 }
 
 bool is_dead(os::Pid pid, milliseconds patience) noexcept {
-  const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-  if (fd < 0) {
+  const UniqueFd process = open_pidfd(pid);
+  if (!process) {
     return true;  // Dead and reaped.
   }
-  pollfd item{.fd = fd, .events = POLLIN, .revents = 0};
-  const int ready = ::poll(&item, 1, static_cast<int>(patience.count()));
-  ::close(fd);
-  return ready == 1;
+  pollfd item{.fd = process.get(), .events = POLLIN, .revents = 0};
+  return ::poll(&item, 1, static_cast<int>(patience.count())) == 1;
 }
 
 bool outwait(os::Pid child) {
-  const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
-  if (fd < 0) {
-    return true;  // Dead and reaped.
-  }
-  pollfd item{.fd = fd, .events = POLLIN, .revents = 0};
   Patience patience;
   bool dead = false;
   bool over = false;
   while (!dead && !over) {
-    dead = ::poll(&item, 1, static_cast<int>(look_every.count())) == 1;
+    dead = is_dead(child, look_every);
     patience.wait(look_every);
     over = patience.wants_to_know() && !patience.ends_with(doing_of({{child}})).empty();
   }
-  ::close(fd);
   return dead;
 }
 

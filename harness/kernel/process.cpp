@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sched.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +9,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <optional>
-#include <utility>
 
 #include <lastref/tracker.hpp>
 
@@ -19,6 +17,7 @@
 #include "harness/kernel/kernel_stage.hpp"
 #include "harness/kernel/open_things.hpp"
 #include "harness/kernel/sandbox.hpp"
+#include "harness/platform/child_process.hpp"
 #include "harness/program/arena.hpp"
 
 namespace lastref::harness {
@@ -151,10 +150,8 @@ void be_known_as(RunContext& context, std::uint16_t process, os::Pid pid) noexce
   known.own_pid = pid;
   known.pid = pid;
   if (context.plays_in(ambient::pid_namespace)) {
-    const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-    known.pid = pid_in_world(os::Fd{fd});
+    known.pid = pid_in_world(os::Fd{open_pidfd(pid).get()});
     LASTREF_ASSERT(known.pid > 0);
-    ::close(fd);
   }
 }
 

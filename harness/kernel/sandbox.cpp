@@ -7,7 +7,6 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +20,7 @@
 
 #include "harness/kernel/control_block.hpp"
 #include "harness/kernel/kernel_limits.hpp"
+#include "harness/platform/child_process.hpp"
 #include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
@@ -43,13 +43,6 @@ constexpr mode_t shared_folder = 01777;
 /// sets.
 constexpr std::array temp_folder_names = {
     "LASTREF_TEMP_FOLDER", "JOBLIB_TEMP_FOLDER", "TEMP", "TMP", "HOME"};
-
-void move_to(int fd, int number) noexcept {
-  LASTREF_ASSERT(fd >= 0);
-  const int moved = ::dup2(fd, number);
-  LASTREF_ASSERT(moved == number);
-  ::close(fd);
-}
 
 /// Paths below `folder`; children follow their folder.
 void list_into(const std::string& folder, std::vector<std::string>& into) {
@@ -104,10 +97,10 @@ int remove(const std::string& path) noexcept {
 /// something must be in use before the limit can be zero additional pages. Linux,
 /// filesystems/tmpfs.rst
 void use_a_page(const char* folder) noexcept {
-  const int page = ::open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  const ssize_t written = ::write(page, "", 1);
+  UniqueFd page(::open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  const ssize_t written = ::write(page.get(), "", 1);
   LASTREF_ASSERT(written == 1);
-  move_to(page, harness_fd::ballast);
+  move_to(std::move(page), harness_fd::ballast);
 }
 
 /// Becomes root in our own user namespace, where mounting is permitted.
@@ -142,8 +135,7 @@ std::string said(const char* what) {
     std::abort();
   }
   ::close_range(0, ~0U, 0);
-  while (::waitpid(server, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  reap(server);
   ::_exit(0);
 }
 
@@ -232,13 +224,12 @@ Sandbox::Sandbox(std::string missing) : degraded_(std::move(missing)) {
   // The umask must not hide anything from others by chance: what the run creates has the mode that
   // it requested.
   ::umask(0);
-  move_to(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), harness_fd::world_proc);
-  const int messages = ::memfd_create("stderr", MFD_CLOEXEC);
-  move_to(messages, harness_fd::standard_error);
+  move_to(UniqueFd(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)), harness_fd::world_proc);
+  move_to(UniqueFd(::memfd_create("stderr", MFD_CLOEXEC)), harness_fd::standard_error);
   ::fcntl(harness_fd::standard_error, F_SETFL, O_APPEND);
-  const int last_pid = ::open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
-  if (last_pid >= 0) {
-    move_to(last_pid, harness_fd::last_pid);
+  UniqueFd last_pid(::open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC));
+  if (last_pid) {
+    move_to(std::move(last_pid), harness_fd::last_pid);
   }
 }
 

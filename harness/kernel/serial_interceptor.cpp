@@ -8,6 +8,7 @@
 #include <charconv>
 #include <csignal>
 
+#include "harness/platform/unique_fd.hpp"
 #include "harness/program/arena.hpp"
 
 namespace lastref::harness {
@@ -78,12 +79,8 @@ int deadly_number(os::Signal signal) noexcept {
 os::Pid pid_in_world(os::Fd process) noexcept {
   std::array<char, 512> text{};
   const std::string path = "self/fdinfo/" + std::to_string(static_cast<int>(process));
-  const int fd = ::openat(harness_fd::world_proc, path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    return 0;
-  }
-  const ssize_t size = ::read(fd, text.data(), text.size());
-  ::close(fd);
+  const UniqueFd file(::openat(harness_fd::world_proc, path.c_str(), O_RDONLY | O_CLOEXEC));
+  const ssize_t size = ::read(file.get(), text.data(), text.size());
   const std::string_view all(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
   constexpr std::string_view label = "\nPid:\t";
   const std::size_t at = all.find(label);

@@ -9,7 +9,6 @@
 #include <unwind.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <utility>
@@ -24,6 +23,7 @@
 #include "harness/kernel/sandbox.hpp"
 #include "harness/kernel/wire.hpp"
 #include "harness/oracle/evidence.hpp"
+#include "harness/platform/child_process.hpp"
 #include "harness/program/arena.hpp"
 
 namespace lastref::harness {
@@ -44,9 +44,7 @@ void tidy_descriptors(int socket) noexcept {
   LASTREF_ASSERT(moved == harness_fd::request);
   ::close_range(first_free, static_cast<unsigned>(harness_fd::request) - 1, 0);
   ::close_range(static_cast<unsigned>(harness_fd::request) + 1, ~0U, 0);
-  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  ::dup2(nothing, STDIN_FILENO);
-  ::close(nothing);
+  move_to(UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), STDIN_FILENO);
 }
 
 void pin_to(unsigned core) noexcept {
@@ -114,23 +112,18 @@ void Server::load(const Plan& plan) {
 }
 
 void Server::sweep() {
-  const pid_t pid = ::fork();
-  if (pid == 0) {
+  const int pid = start_child([this] {
     const ArenaPause is_the_servers;
     ::dup2(harness_fd::standard_error, STDERR_FILENO);
     const bool is_theirs = !plays_ordinary_user() || become_ordinary_user();
     LASTREF_ASSERT(is_theirs);
     os::KernelOs kernel;
-    const auto swept = lastref::sweep(kernel, sandbox_.runtime());
-    ::_exit(swept ? 0 : 1);
-  }
+    return lastref::sweep(kernel, sandbox_.runtime()) ? 0 : 1;
+  });
   if (!outwait(pid)) {
     ::kill(pid, SIGKILL);
   }
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!WIFEXITED(status)) {
+  if (!WIFEXITED(reap(pid).value_or(0))) {
     note_fact(run_, 0, fact::hang, "the sweep of a later start was ended by a signal");
   }
 }
@@ -244,10 +237,9 @@ ServerProcess::ServerProcess(Serve serve, const void* with) {
     int socket;
     const void* with;
   };
-  std::array<int, 2> ends{};
-  const int made = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data());
-  LASTREF_ASSERT(made == 0);
-  Start start{.serve = serve, .socket = ends[1], .with = with};
+  auto [ours, its] = make_socket_pair(SOCK_STREAM);
+  LASTREF_ASSERT(ours.get() >= 0);
+  Start start{.serve = serve, .socket = its.get(), .with = with};
   pid_ = fork_server(
       [](void* given, const std::string& missing) {
         const Start& all = *static_cast<const Start*>(given);
@@ -255,14 +247,12 @@ ServerProcess::ServerProcess(Serve serve, const void* with) {
       },
       &start);
   LASTREF_ASSERT(pid_ > 0);
-  ::close(ends[1]);
-  socket_ = ends[0];
+  socket_ = std::move(ours);
 }
 
 ServerProcess::~ServerProcess() {
-  ::close(socket_);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  socket_.reset();
+  reap(pid_);
 }
 
 void settle_in(int socket) noexcept {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "harness/kernel/kernel_world.hpp"
+#include "harness/platform/unique_fd.hpp"
 
 namespace lastref::harness {
 
@@ -24,11 +25,11 @@ class ServerProcess {
   ~ServerProcess();
 
   int pid() const noexcept { return pid_; }
-  int socket() const noexcept { return socket_; }
+  int socket() const noexcept { return socket_.get(); }
 
  private:
   int pid_ = -1;
-  int socket_ = -1;
+  UniqueFd socket_;
 };
 
 /// Called first in a server. From then on the stream is at harness_fd::request, no other descriptor

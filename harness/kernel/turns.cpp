@@ -12,6 +12,7 @@
 
 #include "harness/choice/choices.hpp"
 #include "harness/kernel/control_block.hpp"
+#include "harness/platform/unique_fd.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -178,11 +179,7 @@ std::optional<ActorId> next_actor(ControlBlock& control_block, bool may_stay) no
 
 void make_pollers() noexcept {
   const auto make_at = [](int number) {
-    const int made = ::epoll_create1(EPOLL_CLOEXEC);
-    LASTREF_ASSERT(made >= 0);
-    const int moved = ::dup2(made, number);
-    LASTREF_ASSERT(moved == number);
-    ::close(made);
+    move_to(UniqueFd(::epoll_create1(EPOLL_CLOEXEC)), number);
   };
   make_at(harness_fd::pollers);
   for (std::uint32_t at = 0; at < actors_max; ++at) {

@@ -6,27 +6,25 @@
 
 #include <cerrno>
 
+#include "harness/platform/child_process.hpp"
+
 namespace lastref::harness {
 
-Result<std::optional<int>> run_program(std::string path, std::vector<std::string> arguments) {
-  std::vector<char*> words = {path.data()};
-  for (std::string& argument : arguments) {
-    words.push_back(argument.data());
-  }
-  words.push_back(nullptr);
+Result<std::optional<int>> run_program(const std::string& path,
+                                       std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), path);
+  const std::vector<char*> words = pointers_to(arguments);
   pid_t pid = 0;
   // Not with os::Os, which detaches its children: setpriv below asks for the death of the parent.
   if (const int error = ::posix_spawnp(&pid, path.c_str(), nullptr, nullptr, words.data(), environ);
       error != 0) {
     return failure(std::errc{error}, path, Call::spawn);
   }
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0) {
-    if (errno != EINTR) {
-      return failure(std::errc{errno}, path, Call::wait_child);
-    }
+  const std::optional<int> status = reap(pid);
+  if (!status) {
+    return failure(std::errc{errno}, path, Call::wait_child);
   }
-  return WIFEXITED(status) ? std::optional(WEXITSTATUS(status)) : std::nullopt;
+  return WIFEXITED(*status) ? std::optional(WEXITSTATUS(*status)) : std::nullopt;
 }
 
 Result<std::optional<int>> run_command(const std::string& folder,

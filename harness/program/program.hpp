@@ -11,7 +11,7 @@ namespace lastref::harness {
 
 /// Starts the program at `path`, searched on PATH if it has no slash, as a child of the calling
 /// thread, and waits for its end. Returns its exit code; nothing if it was killed.
-Result<std::optional<int>> run_program(std::string path, std::vector<std::string> arguments);
+Result<std::optional<int>> run_program(const std::string& path, std::vector<std::string> arguments);
 
 /// Runs a shell command in `folder`; all its output goes into the file `log`, which is overwritten.
 /// After `seconds` it is killed, with its process group, and the result is 124.

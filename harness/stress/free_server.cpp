@@ -1,8 +1,6 @@
 #include "harness/stress/free_server.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +21,7 @@
 #include "harness/kernel/sandbox.hpp"
 #include "harness/kernel/server.hpp"
 #include "harness/oracle/oracles.hpp"
+#include "harness/platform/child_process.hpp"
 #include "harness/stress/free_process.hpp"
 
 namespace lastref::harness {
@@ -80,13 +79,6 @@ class FreeRun {
     }
     std::ranges::sort(due_);
   }
-  FreeRun(const FreeRun&) = delete;
-  FreeRun& operator=(const FreeRun&) = delete;
-  ~FreeRun() {
-    for (const auto& [process, descriptor] : descriptors_) {
-      ::close(descriptor);
-    }
-  }
 
   /// From the start of its root to the end of its last process.
   void see_through();
@@ -108,7 +100,7 @@ class FreeRun {
   std::mt19937_64 chance_;
   std::vector<microseconds> due_;
   std::vector<std::string> killed_;
-  std::map<std::uint16_t, int> descriptors_;  ///< of processes that have been seen alive
+  std::map<std::uint16_t, UniqueFd> descriptors_;  ///< of processes that have been seen alive
   std::map<os::Pid, int> statuses_;
   steady_clock::time_point started_ = steady_clock::now();
   microseconds took_{};
@@ -171,13 +163,12 @@ void FreeRun::bury() {
       return;
     }
     if (each.pid > 0 && !descriptors_.contains(at)) {
-      const auto opened = static_cast<int>(::syscall(SYS_pidfd_open, each.pid, 0));
-      if (opened >= 0) {
-        descriptors_[at] = opened;
+      if (UniqueFd opened = open_pidfd(each.pid)) {
+        descriptors_[at] = std::move(opened);
       }
     }
     const auto known = descriptors_.find(at);
-    const bool is_gone = known == descriptors_.end() ? each.pid > 0 : is_ready(known->second);
+    const bool is_gone = known == descriptors_.end() ? each.pid > 0 : is_ready(known->second.get());
     if (is_gone || is_over) {
       dead.push_back(at);
       ends.push_back(each);
@@ -289,13 +280,10 @@ std::vector<std::string> FreeServer::left_behind() const {
 
 /// The next start, without kills.
 void FreeServer::sweep() {
-  const pid_t pid = ::fork();
-  if (pid == 0) {
+  reap(start_child([this] {
     os::KernelOs kernel;
-    ::_exit(lastref::sweep(kernel, sandbox_.runtime()) ? 0 : 1);
-  }
-  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-  }
+    return lastref::sweep(kernel, sandbox_.runtime()) ? 0 : 1;
+  }));
 }
 
 std::vector<Finding> FreeServer::findings_of(const Scenario& scenario,

@@ -3,8 +3,6 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/platform/child_process.hpp"
 #include "harness/warden/striker.hpp"
 
 namespace lastref::harness::warden {
@@ -110,30 +109,27 @@ void attend(const ServerWork& work, const Line& line) {
 }  // namespace
 
 Attendant::~Attendant() {
-  ::close(socket_);
+  socket_.reset();
   if (process_ > 0) {
-    ::waitpid(process_, nullptr, 0);
+    reap(process_);
   }
 }
 
 Status Attendant::start(const ServerWork& work) {
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+  auto [ours, its] = make_socket_pair(SOCK_SEQPACKET);
+  if (!ours) {
     return lastref::failure(std::errc{errno}, "a socket");
   }
-  process_ = ::fork();
-  if (process_ == 0) {
-    ::close(ends[0]);
+  socket_ = std::move(ours);
+  process_ = start_child([&work, &socket = its, this] {
+    socket_.reset();
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    attend(work, Line(ends[1]));
+    attend(work, Line(socket.get()));
     kill_descendants();  // They would be taken for the processes of the server.
-    ::_exit(0);
-  }
-  const int error = errno;
-  ::close(ends[1]);
-  socket_ = ends[0];
-  return process_ < 0 ? lastref::failure(std::errc{error}, "a process") : ok();
+    return 0;
+  });
+  return process_ < 0 ? lastref::failure(std::errc{errno}, "a process") : ok();
 }
 
 Attendant::Says Attendant::hear() {
@@ -142,7 +138,7 @@ Attendant::Says Attendant::hear() {
   }
   constexpr std::size_t message_max = 1U << 16U;
   std::vector<char> bytes(message_max);
-  const ssize_t got = ::recv(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+  const ssize_t got = ::recv(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (got < 0) {
     return Says::nothing;
   }
@@ -162,7 +158,7 @@ Attendant::Says Attendant::hear() {
 }
 
 void Attendant::go_on() noexcept {
-  ::send(socket_, "g", 1, MSG_NOSIGNAL);
+  ::send(socket_.get(), "g", 1, MSG_NOSIGNAL);
 }
 
 }  // namespace lastref::harness::warden

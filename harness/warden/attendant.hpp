@@ -8,6 +8,7 @@
 
 #include <lastref/error.hpp>
 
+#include "harness/platform/unique_fd.hpp"
 #include "harness/warden/user_command.hpp"
 
 namespace lastref::harness::warden {
@@ -49,7 +50,7 @@ class Attendant {
 
  private:
   int process_ = -1;
-  int socket_ = -1;
+  UniqueFd socket_;
   bool is_ready_ = false;
   bool is_done_ = false;
   std::optional<CommandFailure> failure_;

@@ -1,15 +1,16 @@
 #include "harness/warden/doctor.hpp"
 
-#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
+#include <utility>
 
+#include "harness/platform/child_process.hpp"
 #include "harness/warden/notifier.hpp"
 #include "harness/warden/peek.hpp"
 #include "harness/warden/private_folders.hpp"
@@ -20,13 +21,8 @@ namespace {
 
 /// Runs the probe in a child, because it may change its process.
 bool succeeds(bool (*probe)()) {
-  const int child = ::fork();
-  if (child == 0) {
-    ::_exit(probe() ? 0 : 1);
-  }
-  int status = 0;
-  return child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) &&
-         WEXITSTATUS(status) == 0;
+  const int child = start_child([probe] { return probe() ? 0 : 1; });
+  return child > 0 && reap(child) == 0;
 }
 
 int listen_to_one_call() {
@@ -47,20 +43,16 @@ bool knows_wait_killable() {
 }
 
 bool wakes_in_turn() {
-  const int listener = listen_to_one_call();
-  return listener >= 0 && Notifier(listener).wakes_in_turn();
+  UniqueFd listener(listen_to_one_call());
+  return listener && Notifier(std::move(listener)).wakes_in_turn();
 }
 
 bool can_read_a_child() {
   static const char word[] = "read";
-  const int child = ::fork();
-  if (child == 0) {
-    ::pause();
-    ::_exit(0);
-  }
+  const int child = start_child(::pause);
   const auto text = text_at(child, reinterpret_cast<std::uintptr_t>(word));
   ::kill(child, SIGKILL);
-  ::waitpid(child, nullptr, 0);
+  reap(child);
   return text == word;
 }
 

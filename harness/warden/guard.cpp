@@ -4,12 +4,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <vector>
 
 #include "harness/kernel/patience.hpp"
+#include "harness/platform/child_process.hpp"
 #include "harness/warden/striker.hpp"
 
 namespace lastref::harness::warden {
@@ -62,8 +62,7 @@ int guarded(const std::function<int()>& work, int died) {
   ::prctl(PR_GET_CHILD_SUBREAPER, &was_reaper, 0, 0, 0);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   const std::vector<int> ours = children_of(::getpid());
-  const int child = ::fork();
-  if (child == 0) {
+  const int child = start_child([&] {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     // Signals that end a process by default do not end the child: they interrupt its calls, and the
     // parent forwards them to it.
@@ -76,8 +75,8 @@ int guarded(const std::function<int()>& work, int died) {
       }
     }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    ::_exit(work());
-  }
+    return work();
+  });
   const int status = child < 0 ? 0 : status_of(child, signals);
   const bool has_ended = child > 0 && WIFEXITED(status);
   if (child > 0 && !has_ended) {

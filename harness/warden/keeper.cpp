@@ -21,6 +21,7 @@
 #include <lastref/error.hpp>
 
 #include "harness/kernel/patience.hpp"
+#include "harness/platform/child_process.hpp"
 
 namespace lastref::harness::warden {
 namespace {
@@ -130,14 +131,13 @@ bool bear(int socket, Birth& birth) noexcept {
 Keeper::~Keeper() {
   if (process_ > 0) {
     ::kill(process_, SIGKILL);
-    ::waitpid(process_, nullptr, 0);
+    reap(process_);
   }
-  ::close(socket_);
 }
 
 int Keeper::fork() noexcept {
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+  auto [ours, its] = make_socket_pair(SOCK_SEQPACKET);
+  if (!ours) {
     return -1;
   }
   void* const shared =
@@ -145,10 +145,10 @@ int Keeper::fork() noexcept {
   LASTREF_ASSERT(shared != MAP_FAILED);
   Birth* const birth = new (shared) Birth;
   constexpr int yes = 1;
-  ::setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
+  ::setsockopt(ours.get(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
   const int between = ::fork();
   if (between == 0) {
-    if (bear(ends[1], *birth)) {
+    if (bear(its.get(), *birth)) {
       return 0;
     }
     ::_exit(0);
@@ -156,10 +156,10 @@ int Keeper::fork() noexcept {
   if (between < 0) {
     birth->error = errno;
   }
-  while (between > 0 && ::waitpid(between, nullptr, 0) < 0 && errno == EINTR) {
+  if (between > 0) {
+    reap(between);
   }
-  ::close(ends[1]);
-  socket_ = ends[0];
+  socket_ = std::move(ours);
   process_ = birth->keeper;
   const int child = birth->child;
   const int error = birth->error;
@@ -173,7 +173,7 @@ std::optional<Keeper::End> Keeper::hear() const noexcept {
   iovec content{.iov_base = &end.status, .iov_len = sizeof end.status};
   Envelope envelope{};
   msghdr message = message_of(content, envelope);
-  if (socket_ < 0 || ::recvmsg(socket_, &message, MSG_DONTWAIT) != sizeof end.status) {
+  if (!socket_ || ::recvmsg(socket_.get(), &message, MSG_DONTWAIT) != sizeof end.status) {
     return std::nullopt;
   }
   const cmsghdr* const header = CMSG_FIRSTHDR(&message);

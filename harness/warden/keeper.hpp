@@ -6,6 +6,8 @@
 
 #include <optional>
 
+#include "harness/platform/unique_fd.hpp"
+
 namespace lastref::harness::warden {
 
 class Keeper {
@@ -32,7 +34,7 @@ class Keeper {
 
  private:
   int process_ = -1;
-  int socket_ = -1;
+  UniqueFd socket_;
 };
 
 }  // namespace lastref::harness::warden

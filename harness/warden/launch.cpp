@@ -6,7 +6,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +24,7 @@
 #include <lastref/kernel_os.hpp>
 
 #include "harness/kernel/patience.hpp"
+#include "harness/platform/child_process.hpp"
 
 namespace lastref::harness::warden {
 
@@ -169,10 +169,7 @@ Status Launch::start(std::vector<std::string> command,
                      const Filter& filter,
                      const std::vector<Limit>& limits,
                      bool has_own_pids) {
-  std::vector<char*> arguments;
-  std::ranges::transform(
-      command, std::back_inserter(arguments), [](auto& word) { return word.data(); });
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = pointers_to(command);
   std::string program = program_of(command.front());
   std::string shell = "/bin/sh";
   std::vector<char*> for_shell = {shell.data(), program.data()};
@@ -191,21 +188,19 @@ Status Launch::start(std::vector<std::string> command,
          !is_dead(root_, std::chrono::milliseconds(0))) {
     wait_while(start_->listener, Start::no_listener_yet);
   }
-  listener_ = start_->listener;
+  const int listener = start_->listener;
   int error = start_->error;
-  if (listener_ >= 0) {
-    const auto process = static_cast<int>(::syscall(SYS_pidfd_open, root_, 0));
-    listener_ = static_cast<int>(::syscall(SYS_pidfd_getfd, process, listener_, 0));
+  if (listener >= 0) {
+    listener_ = copy_fd_of(root_, listener);
     error = errno;
-    ::close(process);
   }
   Status started =
-      listener_ < 0 ? failure(std::errc{error},
-                              error == EBUSY ? "somebody watches us already" : "watching a program")
-                    : limit(limits);
+      !listener_ ? failure(std::errc{error},
+                           error == EBUSY ? "somebody watches us already" : "watching a program")
+                 : limit(limits);
   if (!started) {
     ::kill(root_, SIGKILL);
-    ::waitpid(root_, nullptr, 0);
+    reap(root_);
   }
   return started;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <lastref/error.hpp>
@@ -39,7 +40,7 @@ class Launch {
   int root() const noexcept { return root_; }
   /// The keeper of its own pid namespace, if it has one.
   const Keeper& keeper() const noexcept { return keeper_; }
-  int listener() const noexcept { return listener_; }
+  UniqueFd take_listener() noexcept { return std::move(listener_); }
   void go() noexcept;
   /// Why the child could not become the program, known when it has ended; 0: it could.
   int error() const noexcept;
@@ -50,7 +51,7 @@ class Launch {
   Start* start_;
   Keeper keeper_;
   int root_ = -1;
-  int listener_ = -1;
+  UniqueFd listener_;
 };
 
 }  // namespace lastref::harness::warden

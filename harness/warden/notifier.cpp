@@ -40,20 +40,19 @@ std::errc code_of(int negative) {
 }
 
 Result<Filter> exported(const Context& context) {
-  const int file = ::memfd_create("filter", MFD_CLOEXEC);
-  if (file < 0) {
+  const UniqueFd file(::memfd_create("filter", MFD_CLOEXEC));
+  if (!file) {
     return failure(std::errc{errno}, "a file for the filter");
   }
   static_assert(sizeof(sock_filter) == sizeof(Filter::value_type));
   Filter filter;
-  int error = -seccomp_export_bpf(context.get(), file);
+  int error = -seccomp_export_bpf(context.get(), file.get());
   struct stat status {};
-  if (error == 0 && ::fstat(file, &status) == 0) {
+  if (error == 0 && ::fstat(file.get(), &status) == 0) {
     filter.resize(static_cast<std::size_t>(status.st_size) / sizeof(sock_filter));
     const auto size = static_cast<ssize_t>(filter.size() * sizeof(sock_filter));
-    error = ::pread(file, filter.data(), static_cast<std::size_t>(size), 0) == size ? 0 : EIO;
+    error = ::pread(file.get(), filter.data(), static_cast<std::size_t>(size), 0) == size ? 0 : EIO;
   }
-  ::close(file);
   if (error != 0) {
     return failure(std::errc{error}, "the filter");
   }
@@ -121,22 +120,18 @@ int take_filter(const Filter& filter) noexcept {
   return take_in_any_way();
 }
 
-Notifier::Notifier(int descriptor, bool may_wake_in_turn) noexcept
-    : descriptor_(descriptor),
-      wakes_in_turn_(may_wake_in_turn && ::ioctl(descriptor_, set_flags, sync_wake_up) == 0) {}
-
-Notifier::~Notifier() {
-  ::close(descriptor_);
-}
+Notifier::Notifier(UniqueFd listener, bool may_wake_in_turn) noexcept
+    : listener_(std::move(listener)),
+      wakes_in_turn_(may_wake_in_turn && ::ioctl(listener_.get(), set_flags, sync_wake_up) == 0) {}
 
 bool Notifier::has_anybody() const noexcept {
-  pollfd item{.fd = descriptor_, .events = 0, .revents = 0};
+  pollfd item{.fd = listener_.get(), .events = 0, .revents = 0};
   return ::poll(&item, 1, 0) == 0 || (item.revents & POLLHUP) == 0;
 }
 
 tl::expected<Notification, int> Notifier::receive() noexcept {
   seccomp_notif got{};
-  if (::ioctl(descriptor_, SECCOMP_IOCTL_NOTIF_RECV, &got) != 0) {
+  if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &got) != 0) {
     return tl::unexpected(errno);
   }
   Notification notification{.id = got.id,
@@ -151,7 +146,7 @@ tl::expected<Notification, int> Notifier::receive() noexcept {
 }
 
 bool Notifier::is_waiting(std::uint64_t id) const noexcept {
-  return ::ioctl(descriptor_, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+  return ::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
 bool Notifier::let_go(std::uint64_t id) noexcept {
@@ -171,7 +166,7 @@ bool Notifier::answer(std::uint64_t id,
                       int error,
                       std::uint32_t flags) noexcept {
   seccomp_notif_resp response{.id = id, .val = value, .error = error, .flags = flags};
-  return ::ioctl(descriptor_, SECCOMP_IOCTL_NOTIF_SEND, &response) == 0;
+  return ::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &response) == 0;
 }
 
 }  // namespace lastref::harness::warden

@@ -12,6 +12,8 @@
 
 #include <lastref/error.hpp>
 
+#include "harness/platform/unique_fd.hpp"
+
 namespace lastref::harness::warden {
 
 /// A BPF program in the kernel's format: one instruction per element.
@@ -48,10 +50,7 @@ struct Notification {
 class Notifier {
  public:
   /// `may_wake_in_turn` = false: does not use synchronous wake-ups, as on any kernel before 6.6.
-  explicit Notifier(int descriptor, bool may_wake_in_turn = true) noexcept;
-  Notifier(const Notifier&) = delete;
-  Notifier& operator=(const Notifier&) = delete;
-  ~Notifier();
+  explicit Notifier(UniqueFd listener, bool may_wake_in_turn = true) noexcept;
 
   /// Whether the waiting and the answering thread alternate on one processor, which is much
   /// cheaper.
@@ -73,7 +72,7 @@ class Notifier {
  private:
   bool answer(std::uint64_t id, std::int64_t value, int error, std::uint32_t flags) noexcept;
 
-  int descriptor_;
+  UniqueFd listener_;
   std::optional<std::uint64_t> last_id_;
   bool wakes_in_turn_;
 };

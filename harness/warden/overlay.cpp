@@ -21,12 +21,12 @@ namespace {
 
 constexpr std::size_t listed_max = 50;
 
-int open_folder(const std::string& path) noexcept {
-  return ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+UniqueFd open_folder(const std::string& path) noexcept {
+  return UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-std::string path_of(int file) {
-  return fmt::format("/proc/self/fd/{}", file);
+std::string path_of(const UniqueFd& file) {
+  return fmt::format("/proc/self/fd/{}", file.get());
 }
 
 /// A tmpfs without a visible name. It exists while something in it is mounted or open.
@@ -47,23 +47,22 @@ class Scratch {
   /// Uses descriptors, because the overlay may cover its name.
   ~Scratch() {
     const int error = errno;
-    if (folder_ >= 0) {
+    if (folder_) {
       ::umount2(path_of(folder_).c_str(), MNT_DETACH);
     }
-    ::close(folder_);
+    folder_.reset();
     if (!name_.empty()) {
-      ::unlinkat(parent_, name_.c_str(), AT_REMOVEDIR);
+      ::unlinkat(parent_.get(), name_.c_str(), AT_REMOVEDIR);
     }
-    ::close(parent_);
     errno = error;
   }
 
-  bool is_there() const noexcept { return folder_ >= 0; }
+  bool is_there() const noexcept { return folder_.get() >= 0; }
   std::string path() const { return path_of(folder_); }
 
  private:
-  int parent_;
-  int folder_ = -1;
+  UniqueFd parent_;
+  UniqueFd folder_;
   std::string name_;
 };
 
@@ -119,16 +118,6 @@ void add(Changes& changes, std::string path, std::string what) {
 }  // namespace
 
 Overlay::Overlay(std::string folder) noexcept : folder_(std::move(folder)) {}
-
-Overlay::Overlay(Overlay&& other) noexcept
-    : folder_(std::move(other.folder_)),
-      lower_(std::exchange(other.lower_, -1)),
-      upper_(std::exchange(other.upper_, -1)) {}
-
-Overlay::~Overlay() {
-  ::close(lower_);
-  ::close(upper_);
-}
 
 Result<Overlay> Overlay::over(const std::string& folder) {
   Overlay overlay(folder);

@@ -8,6 +8,8 @@
 
 #include <lastref/error.hpp>
 
+#include "harness/platform/unique_fd.hpp"
+
 namespace lastref::harness::warden {
 
 /// A name with a temporary change.
@@ -25,14 +27,9 @@ struct Changes {
 
 class Overlay {
  public:
-  /// Mounts over an absolute name. This process must have its own mount namespace.
+  /// Mounts over an absolute name. This process must have its own mount namespace. The overlay
+  /// stays mounted.
   static Result<Overlay> over(const std::string& folder);
-  Overlay(const Overlay&) = delete;
-  Overlay& operator=(const Overlay&) = delete;
-  Overlay(Overlay&& other) noexcept;
-  Overlay& operator=(Overlay&&) = delete;
-  /// The overlay stays mounted.
-  ~Overlay();
 
   /// In the order of names; a folder precedes its contents. A file that was opened for writing
   /// counts as changed. The contents of a removed folder do not count.
@@ -44,8 +41,8 @@ class Overlay {
   void list_below(const std::string& folder, Changes& changes) const;
 
   std::string folder_;
-  int lower_ = -1;  ///< The contents before
-  int upper_ = -1;  ///< The changes since
+  UniqueFd lower_;  ///< The contents before
+  UniqueFd upper_;  ///< The changes since
 };
 
 }  // namespace lastref::harness::warden

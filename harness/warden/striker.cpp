@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/user.h>
 #include <unistd.h>
 
@@ -19,9 +18,9 @@
 #include <initializer_list>
 #include <set>
 
-#include <climits>
 #include <fmt/format.h>
 
+#include "harness/platform/child_process.hpp"
 #include "harness/platform/clock.hpp"
 #include "harness/scenario/pattern.hpp"
 #include "harness/warden/likely_errors.hpp"
@@ -38,14 +37,6 @@ constexpr double held_max = 2;
 
 std::uint64_t argument(const Notification& call, int at) {
   return call.arguments[static_cast<std::size_t>(at)];
-}
-
-/// Duplicates the descriptor of another process into this one; -1: not possible.
-int copy_of(int process, int descriptor) {
-  const auto who = static_cast<int>(::syscall(SYS_pidfd_open, process, 0));
-  const auto copy = static_cast<int>(::syscall(SYS_pidfd_getfd, who, descriptor, 0));
-  ::close(who);
-  return copy;
 }
 
 /// The number of bytes that may be written to it at once without a reader.
@@ -114,12 +105,6 @@ Striker::Striker(const std::vector<TreeFault>& faults, bool takes_unlikely)
       strikes_(faults.size()),
       reasons_(faults.size()) {}
 
-Striker::~Striker() {
-  for (const Locked& each : locked_) {
-    ::close(each.file);
-  }
-}
-
 void Striker::clean_up() noexcept {
   for (const Touched& each : touched_) {
     struct stat status {};
@@ -129,7 +114,7 @@ void Striker::clean_up() noexcept {
     }
   }
   for (const Locked& each : locked_) {
-    ::chmod(fmt::format("/proc/self/fd/{}", each.file).c_str(), each.rights);
+    ::chmod(fmt::format("/proc/self/fd/{}", each.file.get()).c_str(), each.rights);
   }
 }
 
@@ -346,24 +331,23 @@ void Striker::stopped(int thread) {
 /// We write to the open file, which the process shares; the call returns the number of bytes
 /// written.
 std::int64_t Striker::write_half(const Notification& call, const SyscallRow& row, int process) {
-  const int copy = copy_of(process, static_cast<int>(argument(call, row.descriptor)));
-  if (copy < 0) {
+  const UniqueFd copy = copy_fd_of(process, static_cast<int>(argument(call, row.descriptor)));
+  if (!copy) {
     return 0;
   }
   std::vector<char> bytes(
-      std::min<std::size_t>({argument(call, row.size) / 2, free_space_of(copy), 1U << 24}));
+      std::min<std::size_t>({argument(call, row.size) / 2, free_space_of(copy.get()), 1U << 24}));
   ssize_t written = -1;
   const auto size = static_cast<ssize_t>(bytes.size());
   if (size > 0 &&
       read_memory(call.thread, argument(call, row.size - 1), bytes.data(), bytes.size()) == size &&
       notifier_->is_waiting(call.id)) {
-    written =
-        row.offset < 0
-            ? ::write(copy, bytes.data(), bytes.size())
-            : ::pwrite(
-                  copy, bytes.data(), bytes.size(), static_cast<off_t>(argument(call, row.offset)));
+    written = row.offset < 0 ? ::write(copy.get(), bytes.data(), bytes.size())
+                             : ::pwrite(copy.get(),
+                                        bytes.data(),
+                                        bytes.size(),
+                                        static_cast<off_t>(argument(call, row.offset)));
   }
-  ::close(copy);
   return written;
 }
 
@@ -391,15 +375,12 @@ bool Striker::plant(Deed deed, const std::string& path) {
 }
 
 bool Striker::take_rights(const std::string& path) {
-  const int file = ::open(path.c_str(), O_PATH | O_CLOEXEC);
+  UniqueFd file(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status {};
-  if (file < 0 || ::fstat(file, &status) != 0 || ::chmod(path.c_str(), 0) != 0) {
-    const int error = errno;
-    ::close(file);
-    errno = error;
+  if (!file || ::fstat(file.get(), &status) != 0 || ::chmod(path.c_str(), 0) != 0) {
     return false;
   }
-  locked_.push_back({.file = file, .rights = status.st_mode & 07777});
+  locked_.push_back({.file = std::move(file), .rights = status.st_mode & 07777});
   return true;
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/platform/unique_fd.hpp"
 #include "harness/warden/notifier.hpp"
 #include "harness/warden/peek.hpp"
 #include "harness/warden/roles_of_tree.hpp"
@@ -45,9 +45,6 @@ class Striker {
  public:
   /// Errors that no kernel returns for the object's location are injected only if `takes_unlikely`.
   Striker(const std::vector<TreeFault>& faults, bool takes_unlikely);
-  Striker(const Striker&) = delete;
-  Striker& operator=(const Striker&) = delete;
-  ~Striker();
   void listens_to(Notifier& notifier) noexcept { notifier_ = &notifier; }
   /// Children of ours that are not part of the tree.
   void spares(Strangers strangers) { strangers_ = std::move(strangers); }
@@ -116,7 +113,7 @@ class Striker {
   /// A file or folder of which an outsider has removed the permissions, whatever its name is by
   /// now.
   struct Locked {
-    int file = -1;
+    UniqueFd file;
     std::uint32_t rights = 0;
   };
 

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,10 +12,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <string_view>
 
 #include <fmt/format.h>
 
+#include "harness/platform/child_process.hpp"
 #include "harness/platform/names.hpp"
 
 namespace lastref::harness::warden {
@@ -34,18 +33,14 @@ class Log {
  public:
   /// Uses a number above those of the shell's standard descriptors, which may be closed in us.
   Log() noexcept {
-    const int file = ::memfd_create("log", MFD_CLOEXEC);
-    file_ = ::fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    ::close(file);
+    const UniqueFd file(::memfd_create("log", MFD_CLOEXEC));
+    file_.reset(::fcntl(file.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   }
-  Log(const Log&) = delete;
-  Log& operator=(const Log&) = delete;
-  ~Log() { ::close(file_); }
 
-  int file() const noexcept { return file_; }
+  int file() const noexcept { return file_.get(); }
   std::string text() const {
     constexpr off_t part = 1500;  // bytes, at both ends
-    const off_t size = std::max<off_t>(::lseek(file_, 0, SEEK_END), 0);
+    const off_t size = std::max<off_t>(::lseek(file_.get(), 0, SEEK_END), 0);
     std::string text = bytes(0, std::min(size, part));
     if (size > 2 * part) {
       text += fmt::format("\n[{} bytes]\n", size - 2 * part);
@@ -64,16 +59,16 @@ class Log {
  private:
   std::string bytes(off_t from, off_t to) const {
     std::string text(static_cast<std::size_t>(std::max<off_t>(to - from, 0)), ' ');
-    const ssize_t got = ::pread(file_, text.data(), text.size(), from);
+    const ssize_t got = ::pread(file_.get(), text.data(), text.size(), from);
     text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
     return text;
   }
 
-  int file_ = -1;
+  UniqueFd file_;
 };
 
 /// In the child, which leads its own process group and does not outlive us.
-[[noreturn]] void become_shell(const char* command, int log) noexcept {
+int become_shell(const char* command, int log) noexcept {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int nothing = ::open("/dev/null", O_RDONLY);
@@ -82,7 +77,7 @@ class Log {
   ::dup2(log, STDERR_FILENO);
   ::execl("/bin/sh", "sh", "-c", command, nullptr);
   constexpr int not_run = 127;
-  ::_exit(not_run);
+  return not_run;
 }
 
 /// Whether the process ends before this time, and before we are interrupted.
@@ -98,18 +93,15 @@ bool ends_by(int process, Clock::time_point end, const std::function<int()>& int
 
 /// How it ended; empty: successfully.
 std::string end_of(int child, const std::function<int()>& interrupted_by) {
-  const auto process = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
+  const UniqueFd process = open_pidfd(child);
   std::string early;
-  if (!ends_by(process, Clock::now() + time_max, interrupted_by)) {
+  if (!ends_by(process.get(), Clock::now() + time_max, interrupted_by)) {
     early = interrupted_by() == 0 ? fmt::format("no end in {} s", time_max.count()) : "interrupted";
     ::kill(-child, SIGTERM);
-    ends_by(process, Clock::now() + goodbye, [] { return 0; });
+    ends_by(process.get(), Clock::now() + goodbye, [] { return 0; });
     ::kill(-child, SIGKILL);
   }
-  ::close(process);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = reap(child).value_or(0);
   if (!early.empty()) {
     return early;
   }
@@ -128,10 +120,7 @@ std::optional<CommandFailure> failure_of(const std::string& option,
     return std::nullopt;
   }
   const Log log;
-  const int child = ::fork();
-  if (child == 0) {
-    become_shell(command.c_str(), log.file());
-  }
+  const int child = start_child([&] { return become_shell(command.c_str(), log.file()); });
   std::string how = child < 0 ? ::strerrordesc_np(errno) : end_of(child, interrupted_by);
   if (how.empty()) {
     return std::nullopt;

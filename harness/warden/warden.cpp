@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -152,7 +151,7 @@ Status Watch::start() {
   LASTREF_CHECK(launch_.start(options_.command, filter, options_.limits, options_.has_own_pids));
   root_ = launch_.root();
   strangers_.keeper = launch_.keeper().process();
-  notifier_ = std::make_unique<Notifier>(launch_.listener(), options_.may_wake_in_turn);
+  notifier_ = std::make_unique<Notifier>(launch_.take_listener(), options_.may_wake_in_turn);
   if (!notifier_->wakes_in_turn()) {
     watched_.processor = processor_.share_with(root_);
   }

@@ -1,0 +1,29 @@
+// child_process: starts child processes and waits for their end, without os::Os, which detaches
+// the processes that it starts.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/platform/unique_fd.hpp"
+
+namespace lastref::harness {
+
+/// Forks a child that exits with the result of `work`. As fork(2): -1 and errno.
+int start_child(const std::function<int()>& work);
+
+/// Waits until a child of ours has ended, and returns its wait status. Absent, with errno: there is
+/// no such child. waitpid(2)
+std::optional<int> reap(int child) noexcept;
+
+/// pidfd_open(2)
+UniqueFd open_pidfd(int process) noexcept;
+/// A copy of a descriptor of another process. pidfd_getfd(2)
+UniqueFd copy_fd_of(int process, int descriptor) noexcept;
+
+/// A list as execve(2) requires it, which refers to `words`.
+std::vector<char*> pointers_to(std::vector<std::string>& words);
+
+}  // namespace lastref::harness
