@@ -10,7 +10,7 @@
 
 #include "harness/cli/verbs.hpp"
 #include "harness/kernel/kernel_world.hpp"
-#include "harness/kernel/sandbox.hpp"
+#include "harness/platform/namespaces.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "harness/stress/free_process.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "harness/kernel/bare_tree.hpp"
 #include "harness/kernel/kernel_world.hpp"
-#include "harness/kernel/sandbox.hpp"
+#include "harness/platform/namespaces.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "harness/sim/sim_world.hpp"
 

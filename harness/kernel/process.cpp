@@ -16,8 +16,8 @@
 #include "harness/kernel/kernel_limits.hpp"
 #include "harness/kernel/kernel_stage.hpp"
 #include "harness/kernel/open_things.hpp"
-#include "harness/kernel/sandbox.hpp"
 #include "harness/platform/child_process.hpp"
+#include "harness/platform/namespaces.hpp"
 #include "harness/program/arena.hpp"
 
 namespace lastref::harness {

@@ -21,6 +21,7 @@
 #include "harness/kernel/control_block.hpp"
 #include "harness/kernel/kernel_limits.hpp"
 #include "harness/platform/child_process.hpp"
+#include "harness/platform/namespaces.hpp"
 #include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
@@ -78,16 +79,6 @@ std::vector<std::string> list(const std::string& folder) {
   return paths;
 }
 
-bool write_text(const char* path, const std::string& text) noexcept {
-  const int fd = ::open(path, O_WRONLY | O_CLOEXEC);
-  const bool written =
-      fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  if (fd >= 0) {
-    ::close(fd);
-  }
-  return written;
-}
-
 /// Removes a file of any type. Returns the result of rmdir(2).
 int remove(const std::string& path) noexcept {
   return ::unlink(path.c_str()) == 0 ? 0 : ::rmdir(path.c_str());
@@ -103,18 +94,6 @@ void use_a_page(const char* folder) noexcept {
   move_to(std::move(page), harness_fd::ballast);
 }
 
-/// Becomes root in our own user namespace, where mounting is permitted.
-bool enter_user_namespace() noexcept {
-  const std::string user = std::to_string(::geteuid());
-  const std::string group = std::to_string(::getegid());
-  if (::unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS) != 0) {
-    return false;
-  }
-  write_text("/proc/self/setgroups", "deny");
-  return write_text("/proc/self/uid_map", "0 " + user + " 1") &&
-         write_text("/proc/self/gid_map", "0 " + group + " 1");
-}
-
 std::string said(const char* what) {
   return std::string(what) + ": " + strerrordesc_np(errno);
 }
@@ -123,7 +102,7 @@ std::string said(const char* what) {
 /// server. It closes its copies of the program's descriptors: they would keep streams open, and the
 /// server waits for the end of these.
 [[noreturn]] void be_between(void (*body)(void*, const std::string&), void* with) {
-  if (!enter_user_namespace()) {
+  if (!enter_user_namespace(CLONE_NEWPID | CLONE_NEWNS, /*as_root=*/true)) {
     body(with, said("namespaces"));
     std::abort();
   }
@@ -140,53 +119,6 @@ std::string said(const char* what) {
 }
 
 }  // namespace
-
-bool keep_mounts_private() noexcept {
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) {
-    return true;
-  }
-  // After chroot(2), "/" is not a mount point. Joining the current namespace leads to its real
-  // root; then we change back.
-  const int here = ::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  const int own = ::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
-  const bool done = here >= 0 && own >= 0 && ::setns(own, CLONE_NEWNS) == 0 &&
-                    ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                    ::fchdir(here) == 0 && ::chroot(".") == 0;
-  const int code = errno;
-  for (const int fd : {here, own}) {
-    if (fd >= 0) {
-      ::close(fd);
-    }
-  }
-  errno = code;
-  return done;
-}
-
-os::Pid fork_first_process(bool& permitted) noexcept {
-  // Only children enter a new process namespace. This process therefore switches the namespace of
-  // its next child, and then switches back. pid_namespaces(7)
-  const int own = ::open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
-  permitted = own >= 0 && ::unshare(CLONE_NEWPID) == 0;
-  const pid_t child = ::fork();
-  const int code = errno;
-  if (permitted && child != 0) {
-    const int back = ::setns(own, CLONE_NEWPID);
-    LASTREF_ASSERT(back == 0);
-  }
-  if (own >= 0) {
-    ::close(own);
-  }
-  errno = code;
-  return child;
-}
-
-bool has_proc() noexcept {
-  return ::access("/proc/self/exe", F_OK) == 0;
-}
-
-bool mount_proc() noexcept {
-  return ::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
-}
 
 int fork_server(void (*body)(void* with, const std::string& missing), void* with) {
   bool permitted = false;
@@ -248,7 +180,7 @@ void Sandbox::mount_all() {
   const std::string options = std::string("mode=1777,") + whole_storage;
   if (!keep_mounts_private()) {
     degraded_ = said("private mounts");
-  } else if (::mount("world", shm, "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
+  } else if (!mount_tmpfs("world", shm, options)) {
     degraded_ = said("a private /dev/shm");
   } else if (!mount_proc()) {
     degraded_ = said("a private /proc");
@@ -262,7 +194,7 @@ void Sandbox::mount_all() {
     const int made = ::mkdir(folder.c_str(), open_folder);
     LASTREF_ASSERT(made == 0);
   }
-  if (::mount("spare", spare_.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0) {
+  if (!mount_tmpfs("spare", spare_)) {
     degraded_ = said("a private $TMPDIR");
     return;
   }
@@ -270,9 +202,8 @@ void Sandbox::mount_all() {
     const std::string folder = root_ + each.name;
     const int made = ::mkdir(folder.c_str(), open_folder);
     LASTREF_ASSERT(made == 0);
-    const bool mounted =
-        ::mount("spare", folder.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") == 0 &&
-        ::mount(folder.c_str(), each.path, nullptr, MS_BIND, nullptr) == 0;
+    const bool mounted = mount_tmpfs("spare", folder) &&
+                         ::mount(folder.c_str(), each.path, nullptr, MS_BIND, nullptr) == 0;
     if (!mounted && errno != ENOENT) {
       degraded_ = said("a private /tmp");
       return;

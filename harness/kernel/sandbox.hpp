@@ -55,25 +55,8 @@ class Sandbox {
   std::string elsewhere_;
 };
 
-/// Forks a child, process 1 of a new pid namespace if that is `permitted`. As fork(2).
-os::Pid fork_first_process(bool& permitted) noexcept;
-
-/// Whether /proc exists and belongs to this process's pid namespace. Without it no run can be
-/// watched.
-bool has_proc() noexcept;
-/// The message if it does not.
-inline constexpr const char* no_proc =
-    "/proc is missing, or is that of another pid namespace; mount -t proc proc /proc";
-
-/// Replaces /proc by one of this process's pid namespace. False and errno if that fails.
-bool mount_proc() noexcept;
-
 /// Starts the server's process, in new namespaces if permitted, and runs `body` there, which never
 /// returns. `missing` is what it lacks. Returns the pid, or -1.
 int fork_server(void (*body)(void* with, const std::string& missing), void* with);
-
-/// Makes mounts of this process, which has its own mount namespace, invisible to others from now
-/// on. False with errno.
-bool keep_mounts_private() noexcept;
 
 }  // namespace lastref::harness

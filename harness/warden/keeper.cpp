@@ -2,7 +2,6 @@
 
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -22,6 +21,7 @@
 
 #include "harness/kernel/patience.hpp"
 #include "harness/platform/child_process.hpp"
+#include "harness/platform/namespaces.hpp"
 
 namespace lastref::harness::warden {
 namespace {
@@ -78,7 +78,7 @@ void tell(int socket, const siginfo_t& ended) noexcept {
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
   ::signal(SIGCHLD, SIG_DFL);
-  if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0) {
+  if (!mount_proc()) {
     birth.error = errno;
   }
   birth.is_ready = true;

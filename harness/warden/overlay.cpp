@@ -16,6 +16,8 @@
 
 #include <fmt/format.h>
 
+#include "harness/platform/namespaces.hpp"
+
 namespace lastref::harness::warden {
 namespace {
 
@@ -38,7 +40,7 @@ class Scratch {
       return;
     }
     name_ = path.substr(path.rfind('/') + 1);
-    if (::mount("private", path.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=700") == 0) {
+    if (mount_tmpfs("private", path, "mode=700")) {
       folder_ = open_folder(path);
     }
   }

@@ -1,9 +1,6 @@
 #include "harness/warden/private_folders.hpp"
 
-#include <fcntl.h>
 #include <sched.h>
-#include <sys/mount.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +10,8 @@
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "harness/platform/namespaces.hpp"
 
 namespace lastref::harness::warden {
 namespace {
@@ -31,25 +30,6 @@ bool is_size(std::string_view text) {
   }
   const bool is_zero = text.find_first_not_of('0') == std::string_view::npos;
   return !is_zero && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-bool write_text(const char* path, const std::string& text) {
-  const int file = ::open(path, O_WRONLY | O_CLOEXEC);
-  const bool written =
-      file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  ::close(file);
-  return written;
-}
-
-bool enter_namespaces(int kinds) {
-  if (::unshare(kinds) == 0) {
-    return true;
-  }
-  const uid_t user = ::geteuid();
-  const gid_t group = ::getegid();
-  return ::unshare(CLONE_NEWUSER | kinds) == 0 && write_text("/proc/self/setgroups", "deny") &&
-         write_text("/proc/self/uid_map", fmt::format("{} {} 1", user, user)) &&
-         write_text("/proc/self/gid_map", fmt::format("{} {} 1", group, group));
 }
 
 std::size_t names_in(const std::string& folder) {
@@ -109,8 +89,9 @@ Result<PrivateWorld> make_private(const std::vector<PrivateFolder>& folders) {
   }
   const bool has_ipc = std::ranges::find(folders, ipc, &PrivateFolder::path) != folders.end();
   const int kinds = CLONE_NEWNS | (has_ipc ? CLONE_NEWIPC : 0);
-  if (!enter_namespaces(kinds) ||
-      ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+  const bool has_namespaces =
+      ::unshare(kinds) == 0 || enter_user_namespace(kinds, /*as_root=*/false);
+  if (!has_namespaces || !keep_mounts_private()) {
     return failure(
         std::errc{errno},
         errno == ENOSPC ? "a namespace: user.max_user_namespaces allows no more" : "a namespace");
@@ -126,11 +107,7 @@ Result<PrivateWorld> make_private(const std::vector<PrivateFolder>& folders) {
     if (const std::size_t count = names_in(folder.path); count > 0) {
       world.hidden.push_back({.folder = folder.path, .count = count});
     }
-    if (is_folder(folder.path) && ::mount("private",
-                                          folder.path.c_str(),
-                                          "tmpfs",
-                                          MS_NOSUID | MS_NODEV,
-                                          options_of(folder).c_str()) != 0) {
+    if (is_folder(folder.path) && !mount_tmpfs("private", folder.path, options_of(folder))) {
       return failure(std::errc{errno}, folder.path);
     }
   }

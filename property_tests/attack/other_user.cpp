@@ -22,7 +22,7 @@
 
 #include <lastref/error.hpp>
 
-#include "harness/kernel/sandbox.hpp"
+#include "harness/platform/namespaces.hpp"
 
 namespace lastref::pretend {
 namespace {

@@ -5,7 +5,6 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -27,6 +26,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/platform/namespaces.hpp"
 #include "property_tests/support/process_group.hpp"
 
 namespace lastref::harness {
@@ -60,9 +60,8 @@ bool be_ordinary() {
 
 /// A private /dev/shm, where that is permitted.
 void have_shared_memory_alone() {
-  if (::unshare(CLONE_NEWNS) == 0 &&
-      ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) {
-    ::mount("alone", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
+  if (::unshare(CLONE_NEWNS) == 0 && keep_mounts_private()) {
+    mount_tmpfs("alone", "/dev/shm");
   }
 }
 
@@ -187,8 +186,7 @@ bool as_it_is() {
 
 bool hide_proc() {
   return (::unshare(CLONE_NEWNS) == 0 || ::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0) &&
-         ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-         ::mount("none", "/proc", "tmpfs", MS_NOSUID | MS_NODEV, nullptr) == 0;
+         keep_mounts_private() && mount_tmpfs("none", "/proc");
 }
 
 TEST_F(GateProcess, cannot_run_without_proc_and_reports_it) {
