@@ -3,7 +3,7 @@
 #include <signal.h>
 
 #include "harness/cli/interruption.hpp"
-#include "harness/kernel/patience.hpp"
+#include "harness/platform/proc.hpp"
 
 namespace lastref::perf {
 
@@ -15,7 +15,7 @@ void throw_if_interrupted() {
 
 void signal_tree(int process, int signal) {
   // A process that has lost its parent meanwhile is not found.
-  for (const os::Pid child : harness::children_of(process)) {
+  for (const int child : harness::children_of(process)) {
     signal_tree(child, signal);
   }
   ::kill(process, signal);

@@ -19,6 +19,7 @@
 
 #include "harness/kernel/inherited.hpp"
 #include "harness/platform/child_process.hpp"
+#include "harness/platform/proc.hpp"
 #include "harness/platform/unique_fd.hpp"
 
 namespace lastref::harness {
@@ -88,16 +89,7 @@ void apply_ambient(std::string_view name,
 
 /// Otherwise the server is root in its own user namespace, which has no other users.
 bool may_administer() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    constexpr std::string_view label = "CapEff:\t";
-    std::uint64_t capabilities = 0;
-    if (line.starts_with(label)) {
-      std::from_chars(line.data() + label.size(), line.data() + line.size(), capabilities, 16);
-      return (capabilities >> CAP_SYS_ADMIN & 1U) != 0;
-    }
-  }
-  return false;
+  return (bits_of_status(::getpid(), "CapEff").value_or(0) >> CAP_SYS_ADMIN & 1U) != 0;
 }
 
 /// Whether this user exists in our user namespace. user_namespaces(7)

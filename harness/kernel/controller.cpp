@@ -1,14 +1,11 @@
 #include "harness/kernel/controller.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -16,6 +13,8 @@
 
 #include "harness/kernel/files_there.hpp"
 #include "harness/kernel/patience.hpp"
+#include "harness/platform/child_process.hpp"
+#include "harness/platform/proc.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -28,36 +27,18 @@ constexpr milliseconds look_every{10};
 constexpr milliseconds death_patience = Patience::at_most;
 constexpr int looks_for_a_stop_max = 1'000'000;
 
-std::string read_text(const std::string& path) {
-  std::string text(4096, '\0');
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    return {};
-  }
-  const ssize_t size = ::read(fd, text.data(), text.size());
-  ::close(fd);
-  text.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-  return text;
-}
-
 /// The wait status of a dead process that is not yet reaped, as waitpid would return it; absent for
-/// a reaped one, for example when its parent ignores SIGCHLD. proc(5), field 52.
+/// a reaped one, for example when its parent ignores SIGCHLD.
 std::optional<int> wait_status_of(os::Pid pid) {
-  const std::string text = read_text("/proc/" + std::to_string(pid) + "/stat");
-  const std::size_t end = text.find_last_not_of('\n');
-  const std::size_t begin = end == std::string::npos ? end : text.rfind(' ', end);
-  if (begin == std::string::npos) {
-    return std::nullopt;
-  }
-  int status = 0;
-  std::from_chars(text.data() + begin + 1, text.data() + end + 1, status);
-  return status;
+  constexpr int exit_code = 52;
+  return number_in<int>(
+      stat_field_in(read_file("/proc/" + std::to_string(pid) + "/stat"), exit_code));
 }
 
 /// Waits until a process has stopped after SIGSTOP; a signal sent before that would kill it.
 void wait_until_still(os::Pid pid) {
   for (int looks = 0; looks < looks_for_a_stop_max; ++looks) {
-    const std::string text = read_text("/proc/" + std::to_string(pid) + "/status");
+    const std::string text = read_file("/proc/" + std::to_string(pid) + "/status");
     if (text.empty() || text.find("State:\tT") != std::string::npos) {
       return;
     }
@@ -78,17 +59,10 @@ bool is_ending(const Process& process) {
   if (process.sent == 0 || process.stopped || process.is_first()) {
     return false;  // A stopped process dies of all other signals when it is resumed.
   }
-  const std::string text = read_text("/proc/" + std::to_string(process.pid) + "/status");
-  const auto mask = [&text](std::string_view label) {
-    const std::size_t at = text.find(label);
-    std::uint64_t bits = 0;
-    if (at != std::string::npos) {
-      const char* from = text.data() + at + label.size();
-      std::from_chars(from, text.data() + text.size(), bits, 16);
-    }
-    return bits;
+  const auto bits = [&process](std::string_view field) {
+    return bits_of_status(process.pid, field).value_or(0);
   };
-  return (process.sent & ~mask("SigBlk:\t") & ~mask("SigIgn:\t") & ~mask("SigCgt:\t")) != 0;
+  return (process.sent & ~bits("SigBlk") & ~bits("SigIgn") & ~bits("SigCgt")) != 0;
 }
 
 }  // namespace
@@ -444,7 +418,7 @@ void KernelController::reap() {
   if (pid < 0) {
     return;  // No process is left: every orphan is a child of ours.
   }
-  const std::string children = read_text("/proc/thread-self/children");
+  const std::string children = read_file("/proc/thread-self/children");
   note_fact(context_.run, 0, fact::stray, "process " + children);
   if (has_own_pids_) {
     ::kill(-1, SIGKILL);

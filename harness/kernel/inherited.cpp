@@ -1,16 +1,15 @@
 #include "harness/kernel/inherited.hpp"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <filesystem>
 #include <span>
 #include <string_view>
 
 #include "harness/kernel/control_block.hpp"
+#include "harness/platform/proc.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -23,8 +22,7 @@ constexpr std::string_view users_file_in_proc = "/memfd:users (deleted)";
 
 /// What a descriptor refers to; empty if it is not open.
 std::string open_as(int number) {
-  std::error_code error;
-  return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(number), error);
+  return link_at("/proc/self/fd/" + std::to_string(number)).value_or("");
 }
 
 bool ignores(int number) noexcept {

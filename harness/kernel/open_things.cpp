@@ -1,28 +1,25 @@
 #include "harness/kernel/open_things.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iterator>
 #include <string_view>
 
 #include "harness/instrument/fd_names.hpp"
 #include "harness/kernel/control_block.hpp"
+#include "harness/platform/proc.hpp"
 
 namespace lastref::harness {
 namespace {
 
 constexpr int first_of_a_program = 3;
 constexpr std::string_view shared_memory = "/dev/shm/";
-constexpr std::string_view removed = " (deleted)";
 
 /// A file that has been removed since is still the same file.
 std::string_view without_mark(std::string_view target) {
-  target.remove_suffix(target.ends_with(removed) ? removed.size() : 0);
+  target.remove_suffix(target.ends_with(Mapping::removed) ? Mapping::removed.size() : 0);
   return target;
 }
 
@@ -49,30 +46,12 @@ std::vector<int> numbers_in_use() {
 std::vector<std::string> descriptors_now() {
   std::vector<std::string> all;
   for (const int number : numbers_in_use()) {
-    const std::string link = "/proc/self/fd/" + std::to_string(number);
-    std::array<char, 4096> target;
-    const ssize_t size = ::readlink(link.c_str(), target.data(), target.size());
-    if (size > 0) {
-      all.push_back(std::to_string(number) + ' ' +
-                    std::string(without_mark({target.data(), static_cast<std::size_t>(size)})));
+    if (const auto target = link_at("/proc/self/fd/" + std::to_string(number))) {
+      all.push_back(std::to_string(number) + ' ' + std::string(without_mark(*target)));
     }
   }
   std::ranges::sort(all);
   return all;
-}
-
-std::string read_all(const char* path) {
-  std::string text;
-  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
-  std::array<char, 8192> piece;
-  for (ssize_t size = 1; fd >= 0 && size > 0;) {
-    size = ::read(fd, piece.data(), piece.size());
-    text.append(piece.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-  }
-  if (fd >= 0) {
-    ::close(fd);
-  }
-  return text;
 }
 
 /// Total bytes of all maps of each path. Their addresses are not compared, because adjacent maps
@@ -80,16 +59,10 @@ std::string read_all(const char* path) {
 /// proc(5), "maps"
 std::map<std::string, std::uint64_t> maps_now() {
   std::map<std::string, std::uint64_t> all;
-  const std::string text = read_all("/proc/self/maps");
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view line = rest.substr(0, std::min(rest.find('\n'), rest.size()));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    if (const std::size_t path = line.find(shared_memory); path != std::string_view::npos) {
-      std::uint64_t begin = 0;
-      std::uint64_t end = 0;
-      const auto parsed = std::from_chars(line.data(), line.data() + line.size(), begin, 16);
-      std::from_chars(parsed.ptr + 1, line.data() + line.size(), end, 16);
-      all[std::string(without_mark(line.substr(path)))] += end - begin;
+  const std::string text = read_file("/proc/self/maps");
+  for (const Mapping& each : mappings_in(text)) {
+    if (each.path.starts_with(shared_memory)) {
+      all[std::string(without_mark(each.path))] += each.end - each.begin;
     }
   }
   return all;

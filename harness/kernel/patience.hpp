@@ -9,7 +9,6 @@
 #include <chrono>
 #include <span>
 #include <string>
-#include <vector>
 
 #include <lastref/os.hpp>
 
@@ -23,9 +22,6 @@ struct Doing {
   /// Processor time that the living ones have used.
   std::chrono::milliseconds used{};
 };
-
-/// The children of all threads of a process.
-std::vector<os::Pid> children_of(os::Pid process);
 
 /// What these processes and all their descendants do. A process that has exited does nothing.
 Doing doing_of(std::span<const os::Pid> processes);
@@ -56,9 +52,6 @@ class Patience {
   std::chrono::milliseconds waited_{};
   std::chrono::milliseconds used_before_{-1};
 };
-
-/// Waits for any process to be dead, at most for `patience`. True if it is dead.
-bool is_dead(os::Pid pid, std::chrono::milliseconds patience) noexcept;
 
 /// Waits with the same patience for a child of ours to be dead, without reaping it. False if it
 /// does not die.

@@ -1,5 +1,6 @@
 #include "harness/platform/child_process.hpp"
 
+#include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +25,15 @@ std::optional<int> reap(int child) noexcept {
     }
   }
   return status;
+}
+
+bool is_dead(int process, std::chrono::milliseconds patience) noexcept {
+  const UniqueFd its_process = open_pidfd(process);
+  if (!its_process) {
+    return true;  // Dead and reaped.
+  }
+  pollfd item{.fd = its_process.get(), .events = POLLIN, .revents = 0};
+  return ::poll(&item, 1, static_cast<int>(patience.count())) == 1;
 }
 
 UniqueFd open_pidfd(int process) noexcept {

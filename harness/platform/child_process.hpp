@@ -2,6 +2,7 @@
 // the processes that it starts.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -17,6 +18,9 @@ int start_child(const std::function<int()>& work);
 /// Waits until a child of ours has ended, and returns its wait status. Absent, with errno: there is
 /// no such child. waitpid(2)
 std::optional<int> reap(int child) noexcept;
+
+/// Waits for any process to be dead, at most for `patience`. True if it is dead.
+bool is_dead(int process, std::chrono::milliseconds patience) noexcept;
 
 /// pidfd_open(2)
 UniqueFd open_pidfd(int process) noexcept;

@@ -8,10 +8,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <string>
 #include <string_view>
 
+#include "harness/platform/proc.hpp"
 #include "harness/stress/free_stage.hpp"
 
 namespace lastref::harness {
@@ -26,15 +26,11 @@ constexpr std::string_view no_entry = "-";
 /// process, role, entry.
 constexpr std::size_t words_before = 6;
 
-/// The pid of a process descriptor. proc(5), fdinfo.
-os::Pid pid_behind(os::Fd process) {
-  std::ifstream told("/proc/self/fdinfo/" + std::to_string(static_cast<int>(process)));
-  for (std::string word; told >> word;) {
-    if (os::Pid pid = 0; word == "Pid:" && told >> pid) {
-      return pid;
-    }
-  }
-  return 0;
+/// The pid of a process descriptor.
+os::Pid pid_of(os::Fd process) {
+  const std::string text =
+      read_file("/proc/self/fdinfo/" + std::to_string(static_cast<int>(process)));
+  return number_in<os::Pid>(field_in(text, "Pid")).value_or(0);
 }
 
 /// Exists until the last hook of this process has run: threads that were not joined may use it. A
@@ -127,7 +123,7 @@ Result<std::size_t> FreeOs::poll(std::span<os::PollItem> items,
 }
 
 Status FreeOs::signal_process(os::Fd process, os::Signal signal) noexcept {
-  const os::Pid pid = pid_behind(process);
+  const os::Pid pid = pid_of(process);
   context_.board.for_each_process([&](std::uint16_t /*at*/, FreeProcess& each) {
     each.is_sentenced = each.is_sentenced || (pid > 0 && each.pid == pid);
   });

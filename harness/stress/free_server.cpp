@@ -22,6 +22,7 @@
 #include "harness/kernel/server.hpp"
 #include "harness/oracle/oracles.hpp"
 #include "harness/platform/child_process.hpp"
+#include "harness/platform/proc.hpp"
 #include "harness/stress/free_process.hpp"
 
 namespace lastref::harness {

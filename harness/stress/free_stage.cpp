@@ -3,15 +3,15 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <chrono>
 #include <csignal>
-#include <filesystem>
 #include <set>
 #include <utility>
 
 #include "harness/kernel/inherited.hpp"
 #include "harness/kernel/patience.hpp"
+#include "harness/platform/child_process.hpp"
+#include "harness/platform/proc.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -145,17 +145,8 @@ bool FreeStage::is_anybody_being_born() {
   std::set<os::Pid> known = {1};
   board_.for_each_process(
       [&](std::uint16_t /*at*/, const FreeProcess& each) { known.insert(each.pid); });
-  std::error_code gone;
-  for (std::filesystem::directory_iterator at("/proc", gone), end; !gone && at != end;
-       at.increment(gone)) {
-    const std::string name = at->path().filename().string();
-    os::Pid pid = 0;
-    const auto read = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (read.ptr == name.data() + name.size() && !known.contains(pid) && lives(pid)) {
-      return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(numbers_in("/proc"),
+                             [&known](os::Pid pid) { return !known.contains(pid) && lives(pid); });
 }
 
 void FreeStage::interrupt_all() {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "harness/platform/proc.hpp"
 #include "harness/scenario/pattern.hpp"
 #include "harness/warden/peek.hpp"
 

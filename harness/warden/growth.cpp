@@ -1,28 +1,17 @@
 #include "harness/warden/growth.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include <fmt/format.h>
 
-#include "harness/warden/peek.hpp"
+#include "harness/platform/proc.hpp"
 
 namespace lastref::harness::warden {
-namespace {
-
-std::size_t lines_of(const std::string& path) {
-  std::ifstream file(path);
-  return static_cast<std::size_t>(
-      std::count(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>(), '\n'));
-}
-
-}  // namespace
-
 void RoundsSeen::note(const std::string& role, int process) {
   sizes_[{role, "descriptors"}].push_back(descriptors_of(process).size());
   sizes_[{role, "threads"}].push_back(threads_of(process).size());
-  sizes_[{role, "maps"}].push_back(lines_of(fmt::format("/proc/{}/maps", process)));
+  sizes_[{role, "maps"}].push_back(
+      mappings_in(read_file(fmt::format("/proc/{}/maps", process))).size());
 }
 
 std::vector<Growth> RoundsSeen::growing() const {

@@ -8,8 +8,8 @@
 #include <csignal>
 #include <vector>
 
-#include "harness/kernel/patience.hpp"
 #include "harness/platform/child_process.hpp"
+#include "harness/platform/proc.hpp"
 #include "harness/warden/striker.hpp"
 
 namespace lastref::harness::warden {

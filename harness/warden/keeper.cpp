@@ -19,7 +19,6 @@
 
 #include <lastref/error.hpp>
 
-#include "harness/kernel/patience.hpp"
 #include "harness/platform/child_process.hpp"
 #include "harness/platform/namespaces.hpp"
 

@@ -23,7 +23,6 @@
 
 #include <lastref/kernel_os.hpp>
 
-#include "harness/kernel/patience.hpp"
 #include "harness/platform/child_process.hpp"
 
 namespace lastref::harness::warden {

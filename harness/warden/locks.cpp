@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/warden/peek.hpp"
+#include "harness/platform/proc.hpp"
 
 namespace lastref::harness::warden {
 namespace {

@@ -11,32 +11,19 @@
 #include <array>
 #include <bit>
 #include <cctype>
-#include <charconv>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
-#include <sstream>
 #include <system_error>
 
 #include <climits>
 #include <fmt/format.h>
 
-#include "harness/kernel/patience.hpp"
+#include "harness/platform/proc.hpp"
 
 namespace lastref::harness::warden {
 namespace {
 
 constexpr std::size_t page = 4096;
-
-std::optional<std::string> link_at(const std::string& path) {
-  // Links of /proc do not report their lengths, which are a page at most, so std::filesystem reads
-  // them twice. Initializing this array would cost more than everything else here.
-  std::array<char, page> target;
-  const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
-  return size < 0 ? std::nullopt
-                  : std::optional(std::string(target.data(), static_cast<std::size_t>(size)));
-}
 
 }  // namespace
 
@@ -183,45 +170,9 @@ std::uint64_t word_at(int thread, std::uint64_t address) {
   return read_memory(thread, address, &word, sizeof word) == sizeof word ? word : 0;
 }
 
-std::string descriptor_at(int thread, int descriptor) {
-  return link_at(fmt::format("/proc/{}/fd/{}", thread, descriptor))
-      .value_or(fmt::format("fd {}", descriptor));
-}
-
-std::map<int, std::string> descriptors_of(int process) {
-  std::map<int, std::string> all;
-  std::error_code error;
-  const std::string folder = fmt::format("/proc/{}/fd", process);
-  for (const auto& each : std::filesystem::directory_iterator(folder, error)) {
-    const int descriptor = std::atoi(each.path().filename().c_str());
-    all[descriptor] = descriptor_at(process, descriptor);
-  }
-  return all;
-}
-
 std::uint64_t open_flags_of(const Notification& call, const SyscallRow& row) {
   const std::uint64_t given = call.arguments[static_cast<std::size_t>(row.flags)];
   return row.flags_are_far ? word_at(call.thread, given) : given;
-}
-
-std::vector<int> threads_of(int process) {
-  std::vector<int> all;
-  std::error_code error;
-  const std::string folder = fmt::format("/proc/{}/task", process);
-  for (const auto& each : std::filesystem::directory_iterator(folder, error)) {
-    all.push_back(std::atoi(each.path().filename().c_str()));
-  }
-  return all;
-}
-
-bool stays_at_exec(int process, int descriptor) {
-  std::ifstream file(fmt::format("/proc/{}/fdinfo/{}", process, descriptor));
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("flags:")) {
-      return (std::strtoul(line.c_str() + 6, nullptr, 8) & O_CLOEXEC) == 0;
-    }
-  }
-  return false;
 }
 
 std::vector<int> descendants(const Strangers& strangers) {
@@ -257,73 +208,7 @@ std::optional<std::string> lost_rights_of(const Notification& call, const Syscal
 
 bool ignores_rights(int process) {
   constexpr std::uint64_t of_files = 0b110;  // CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-  std::ifstream status(fmt::format("/proc/{}/status", process));
-  const std::string start = "CapEff:";
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(start)) {
-      return (std::strtoull(line.c_str() + start.size(), nullptr, 16) & of_files) != 0;
-    }
-  }
-  return false;
-}
-
-int number_of_status(int process, const std::string& field) {
-  std::ifstream status(fmt::format("/proc/{}/status", process));
-  const std::string start = field + ":";
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(start)) {
-      const std::size_t digits = line.find_first_of("0123456789");
-      int number = -1;
-      if (digits != std::string::npos) {
-        std::from_chars(line.data() + digits, line.data() + line.size(), number);
-      }
-      return number;
-    }
-  }
-  return -1;
-}
-
-std::string birth_of(int process) {
-  constexpr int its_field = 20;  // Counted after the name: proc(5), starttime
-  std::ifstream stat(fmt::format("/proc/{}/stat", process));
-  std::string line;
-  std::getline(stat, line);
-  const std::size_t behind = line.rfind(") ");
-  std::istringstream words(behind == std::string::npos ? "" : line.substr(behind + 2));
-  std::string word;
-  for (int field = 0; field < its_field; ++field) {
-    words >> word;
-  }
-  return word;
-}
-
-std::string words_of(int process) {
-  constexpr std::size_t size_max = 100;
-  std::ifstream file(fmt::format("/proc/{}/cmdline", process));
-  std::string words(std::istreambuf_iterator<char>(file), {});
-  while (words.ends_with('\0')) {
-    words.pop_back();
-  }
-  std::ranges::replace_if(
-      words,
-      [](char byte) { return static_cast<unsigned char>(byte) <= ' ' || byte == 0x7f; },
-      ' ');
-  if (words.size() > size_max) {
-    words.resize(size_max);
-    words.append("...");
-  }
-  return words;
-}
-
-std::string executable_of(int process) {
-  return link_at(fmt::format("/proc/{}/exe", process)).value_or("");
-}
-
-std::string title_of(int process) {
-  std::ifstream comm(fmt::format("/proc/{}/comm", process));
-  std::string title;
-  std::getline(comm, title);
-  return title;
+  return (bits_of_status(process, "CapEff").value_or(0) & of_files) != 0;
 }
 
 }  // namespace lastref::harness::warden

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,18 +32,8 @@ std::optional<std::string> path_at(const Notification& call,
 /// The 8 bytes at this address of a thread's memory; 0: not readable.
 std::uint64_t word_at(int thread, std::uint64_t address);
 
-/// What a descriptor of a thread refers to: "/tmp/a", "pipe:[17]"; "fd 7" if unknown.
-std::string descriptor_at(int thread, int descriptor);
-
-/// All open descriptors of a process, by number; empty: they cannot be seen.
-std::map<int, std::string> descriptors_of(int process);
 /// The flags of a call that opens a name. open(2)
 std::uint64_t open_flags_of(const Notification& call, const SyscallRow& row);
-
-/// The threads of a process; empty: it is dead.
-std::vector<int> threads_of(int process);
-/// Whether the descriptor survives exec.
-bool stays_at_exec(int process, int descriptor);
 
 /// Children of ours that are not part of a tree.
 struct Strangers {
@@ -61,19 +50,5 @@ std::optional<std::string> lost_rights_of(const Notification& call, const Syscal
 
 /// Whether the process may read and write what permissions deny to others. capabilities(7)
 bool ignores_rights(int process);
-
-/// A field of /proc/PID/status, such as "Tgid"; -1: the process no longer exists.
-int number_of_status(int process, const std::string& field);
-
-/// Distinguishes the process from an earlier or later one with the same number; empty: it has
-/// exited.
-std::string birth_of(int process);
-
-/// The name that a process has given itself, or that of its program. proc(5), comm
-std::string title_of(int process);
-/// The file that it runs; empty: not visible, or it has exited.
-std::string executable_of(int process);
-/// Its arguments on one line, truncated if they are long.
-std::string words_of(int process);
 
 }  // namespace lastref::harness::warden

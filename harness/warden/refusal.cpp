@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "harness/platform/names.hpp"
+#include "harness/platform/proc.hpp"
 #include "harness/warden/peek.hpp"
 
 namespace lastref::harness::warden {

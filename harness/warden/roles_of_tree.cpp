@@ -1,7 +1,6 @@
 #include "harness/warden/roles_of_tree.hpp"
 
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -9,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/kernel/patience.hpp"
+#include "harness/platform/proc.hpp"
 #include "harness/warden/peek.hpp"
 
 namespace lastref::harness::warden {

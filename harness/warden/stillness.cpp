@@ -11,12 +11,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include <fmt/format.h>
 
-#include "harness/kernel/patience.hpp"
+#include "harness/platform/proc.hpp"
 #include "harness/warden/locks.hpp"
 #include "harness/warden/peek.hpp"
 
@@ -29,23 +28,9 @@ struct InCall {
   std::array<std::uint64_t, 6> arguments{};
 };
 
-std::string line_of(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-/// Such as 'S'; ' ': the thread has exited.
-char state_of(int process, int thread) {
-  const std::string stat = line_of(fmt::format("/proc/{}/task/{}/stat", process, thread));
-  const std::size_t end = stat.rfind(") ");
-  return end == std::string::npos || end + 2 >= stat.size() ? ' ' : stat[end + 2];
-}
-
 /// Absent: the thread runs, or may not be inspected.
 std::optional<InCall> call_of(int process, int thread) {
-  std::istringstream words(line_of(fmt::format("/proc/{}/task/{}/syscall", process, thread)));
+  std::istringstream words(first_line_of(fmt::format("/proc/{}/task/{}/syscall", process, thread)));
   InCall call;
   if (!(words >> call.number)) {
     return std::nullopt;
@@ -73,17 +58,11 @@ bool has_name(std::uint64_t inode) {
 /// Whether only processes of the tree can have this memory: it is not shared, or its file has no
 /// name. proc(5), maps
 bool is_memory_inside(int process, std::uint64_t address) {
-  std::ifstream maps(fmt::format("/proc/{}/maps", process));
-  for (std::string line; std::getline(maps, line);) {
-    std::istringstream words(line);
-    std::uint64_t from = 0, to = 0, inode = 0;
-    char dash = 0;
-    std::string rights, offset, device, path;
-    words >> std::hex >> from >> dash >> to >> rights >> offset >> device >> std::dec >> inode >>
-        path;
-    if (address >= from && address < to) {
-      const bool is_gone = path.starts_with("/dev/") && line.ends_with(" (deleted)");
-      return rights.ends_with('p') || (is_gone && !has_name(inode));
+  const std::string text = read_file(fmt::format("/proc/{}/maps", process));
+  for (const Mapping& each : mappings_in(text)) {
+    if (address >= each.begin && address < each.end) {
+      const bool is_gone = each.path.starts_with("/dev/") && each.path.ends_with(Mapping::removed);
+      return each.rights.ends_with('p') || (is_gone && !has_name(each.inode));
     }
   }
   return false;
@@ -122,25 +101,19 @@ bool takes_descriptor(int number) {
   }
 }
 
-/// The signals of a line of /proc/PID/status, one bit each; all, if the line cannot be read.
-std::uint64_t signals_of(int process, const std::string& field) {
-  std::ifstream status(fmt::format("/proc/{}/status", process));
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(field)) {
-      return std::strtoull(line.c_str() + field.size(), nullptr, 16);
-    }
-  }
-  return ~std::uint64_t{0};
-}
-
 template <typename... Numbers>
 std::uint64_t signals(Numbers... numbers) {
   return ((std::uint64_t{1} << static_cast<unsigned>(numbers - 1)) | ...);
 }
 
+/// All, if they cannot be seen.
+std::uint64_t signals_caught_by(int process) {
+  return bits_of_status(process, "SigCgt").value_or(~std::uint64_t{0});
+}
+
 /// A shell's wait for its children. sigsuspend(2)
 bool waits_for_child(int process) {
-  const std::uint64_t heard = signals_of(process, "SigCgt:");
+  const std::uint64_t heard = signals_caught_by(process);
   const std::uint64_t child = signals(SIGCHLD);
   return (heard & child) != 0 && (heard & ~(child | signals(SIGINT, SIGQUIT))) == 0 &&
          !children_of(process).empty();
@@ -173,8 +146,8 @@ bool waits_inside(const InCall& call, const Waiting& what, const Tree& tree) {
 bool hears_signals(int process) {
   const std::uint64_t of_others =
       signals(SIGHUP, SIGTERM, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGUSR1, SIGUSR2);
-  return !line_of(fmt::format("/proc/{}/timers", process)).empty() ||
-         (signals_of(process, "SigCgt:") & of_others) != 0;
+  return !first_line_of(fmt::format("/proc/{}/timers", process)).empty() ||
+         (signals_caught_by(process) & of_others) != 0;
 }
 
 std::string name_of_call(int number) {
@@ -193,7 +166,7 @@ struct Look {
 Look look_at(int process, int thread, const Tree& tree) {
   Look look{.what = {.process = process, .thread = thread, .call = {}, .object = {}, .inside = {}}};
   const char state = state_of(process, thread);
-  look.what.inside = line_of(fmt::format("/proc/{}/task/{}/wchan", process, thread));
+  look.what.inside = first_line_of(fmt::format("/proc/{}/task/{}/wchan", process, thread));
   if (state == 'T') {
     look.what.call = "a stop";
     look.goes_on = true;  // The sender of the stop may continue it.
@@ -220,7 +193,7 @@ bool of_all_threads(const std::vector<int>& processes, const Says& says) {
   for (const int process : processes) {
     for (const int thread : threads_of(process)) {
       const char state = state_of(process, thread);
-      const bool is_dead = state == 'Z' || state == 'X' || state == ' ';
+      const bool is_dead = state == 'Z' || state == 'X';
       if (!is_dead && !says(process, thread)) {
         return false;
       }

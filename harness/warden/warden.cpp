@@ -15,9 +15,10 @@
 
 #include <fmt/format.h>
 
-#include "harness/kernel/patience.hpp"
+#include "harness/platform/child_process.hpp"
 #include "harness/platform/clock.hpp"
 #include "harness/platform/hash.hpp"
+#include "harness/platform/proc.hpp"
 #include "harness/warden/effects.hpp"
 #include "harness/warden/locks.hpp"
 #include "harness/warden/notifier.hpp"

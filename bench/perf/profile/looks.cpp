@@ -10,23 +10,18 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
-#include <sstream>
 
 #include <fmt/format.h>
 
 #include "bench/perf/profile/shares.hpp"
 #include "bench/perf/profile/start.hpp"
-#include "harness/kernel/patience.hpp"
-#include "harness/warden/peek.hpp"
+#include "harness/platform/proc.hpp"
 
 namespace lastref::perf {
 namespace {
-
-namespace warden = harness::warden;
 
 /// The samples of a process.
 struct Seen {
@@ -45,16 +40,6 @@ std::string name_of_call(int number) {
   return name ? name.get() : fmt::format("call {}", number);
 }
 
-/// The fields of /proc/pid/stat, beginning with the state.
-std::vector<std::string> fields_of(int process) {
-  std::ifstream file(fmt::format("/proc/{}/stat", process));
-  std::string line;
-  std::getline(file, line);
-  const std::size_t behind = line.rfind(") ");
-  std::istringstream words(behind == std::string::npos ? "" : line.substr(behind + 2));
-  return {std::istream_iterator<std::string>(words), {}};
-}
-
 void look_at_thread(int process, int thread, Seen& seen) {
   std::ifstream file(fmt::format("/proc/{}/task/{}/syscall", process, thread));
   std::string first;
@@ -70,19 +55,19 @@ void look_at_thread(int process, int thread, Seen& seen) {
 }
 
 void look_at(int process, Seen& seen) {
-  const std::vector<std::string> fields = fields_of(process);
-  // proc(5): minflt, utime and stime are 7, 11 and 12 fields after the state.
-  constexpr std::size_t faults_at = 7;
-  constexpr std::size_t user_at = 11;
-  if (fields.size() <= user_at + 1 || fields.front() == "Z") {
+  const std::string stat = harness::read_file(fmt::format("/proc/{}/stat", process));
+  const auto number = [&stat](int field) {
+    return harness::number_in<std::uint64_t>(harness::stat_field_in(stat, field)).value_or(0);
+  };
+  if (stat.empty() || harness::stat_field_in(stat, 3) == "Z") {
     return;
   }
   const double ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
-  seen.name = warden::title_of(process);
-  seen.faults = std::strtoull(fields[faults_at].c_str(), nullptr, 10);
-  seen.user = std::strtod(fields[user_at].c_str(), nullptr) / ticks;
-  seen.kernel = std::strtod(fields[user_at + 1].c_str(), nullptr) / ticks;
-  for (const int thread : warden::threads_of(process)) {
+  seen.name = harness::title_of(process);
+  seen.faults = number(10);
+  seen.user = static_cast<double>(number(14)) / ticks;
+  seen.kernel = static_cast<double>(number(15)) / ticks;
+  for (const int thread : harness::threads_of(process)) {
     look_at_thread(process, thread, seen);
   }
 }

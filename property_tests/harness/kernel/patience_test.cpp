@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/platform/proc.hpp"
 #include "property_tests/support/transcript.hpp"
 
 namespace lastref::harness {

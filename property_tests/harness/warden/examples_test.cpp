@@ -20,6 +20,7 @@
 #include <lastref/tracker_client.hpp>
 
 #include "harness/kernel/patience.hpp"
+#include "harness/platform/child_process.hpp"
 #include "property_tests/harness/warden/agreement.hpp"
 #include "property_tests/harness/warden/watched.hpp"
 #include "property_tests/support/transcript.hpp"
