@@ -1,6 +1,5 @@
 // gate_process_test: the gate as one process among others. It ends for every user and after every
 // signal, and takes everything of its own with it.
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -26,6 +25,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/platform/child_process.hpp"
 #include "harness/platform/namespaces.hpp"
 #include "property_tests/support/process_group.hpp"
 
@@ -83,24 +83,21 @@ class GateProcess : public testing::Test {
  protected:
   /// Runs `prepare` in the new process. The arguments may end in more commands for a shell.
   void start(const std::string& arguments, const std::function<bool()>& prepare) {
-    std::array<int, 2> ends{};
-    ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+    auto [reader, writer] = make_pipe();
     const std::string then = arguments.find(';') == std::string::npos ? "exec " : "";
     const std::string command =
         "exec 2>&1; cd /; " + then + (folder_ / "lastref").string() + ' ' + verb_ + ' ' + arguments;
-    pid_ = ::fork();
-    ASSERT_GE(pid_, 0);
-    if (pid_ == 0) {
+    pid_ = start_child([&, &output = writer] {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      ::dup2(ends[1], STDOUT_FILENO);
+      ::dup2(output.get(), STDOUT_FILENO);
       ::setenv("TMPDIR", folder_.c_str(), 1);
       if (prepare()) {
         ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
       }
-      ::_exit(99);
-    }
-    ::close(ends[1]);
-    said_by_it_ = ends[0];
+      return 99;
+    });
+    ASSERT_GE(pid_, 0);
+    said_by_it_ = std::move(reader);
   }
   /// Reads until the gate has printed this; without a time limit.
   void read_until(const std::string& text) {
@@ -112,11 +109,11 @@ class GateProcess : public testing::Test {
   int wait() {
     while (read_more()) {
     }
-    ::close(said_by_it_);
-    int status = 0;
-    EXPECT_EQ(::waitpid(pid_, &status, 0), pid_);
+    said_by_it_.reset();
+    const std::optional<int> status = reap(pid_);
+    EXPECT_TRUE(status);
     pretend::bury_all();
-    return status;
+    return status.value_or(0);
   }
   int exit_of(const std::string& arguments, const std::function<bool()>& prepare) {
     start(arguments, prepare);
@@ -133,13 +130,13 @@ class GateProcess : public testing::Test {
  private:
   bool read_more() {
     std::array<char, 4096> some{};
-    const ssize_t size = ::read(said_by_it_, some.data(), some.size());
+    const ssize_t size = ::read(said_by_it_.get(), some.data(), some.size());
     said_.append(some.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
     return size > 0;
   }
 
   fs::path folder_;
-  int said_by_it_ = -1;
+  UniqueFd said_by_it_;
 };
 
 /// Few runs; then the names in /dev/shm, between bars. The exit code is the gate's.

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/explore/jobs.hpp"
+#include "harness/platform/child_process.hpp"
 #include "property_tests/harness/explore/fake_world.hpp"
 
 namespace lastref::harness {
@@ -47,12 +48,7 @@ TEST(CrashNote, tells_the_run_and_the_command_that_repeats_it) {
 TEST(CrashNote, is_not_of_a_copy_of_the_process_which_dies_by_itself) {
   int how = 0;
   run_one([&](const Scenario&, const Plan&) {
-    const pid_t copy = ::fork();
-    if (copy == 0) {
-      ::raise(SIGABRT);
-      ::_exit(0);
-    }
-    ::waitpid(copy, &how, 0);
+    how = reap(start_child([] { return ::raise(SIGABRT); })).value_or(0);
     return Outcome{};
   });
   EXPECT_TRUE(WIFSIGNALED(how) && WTERMSIG(how) == SIGABRT);

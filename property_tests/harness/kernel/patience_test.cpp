@@ -1,7 +1,6 @@
 // patience_test: how long the kernel world waits, and what it reports as a hang.
 #include "harness/kernel/patience.hpp"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/platform/child_process.hpp"
 #include "harness/platform/proc.hpp"
 #include "property_tests/support/transcript.hpp"
 
@@ -33,16 +33,15 @@ class Child {
  public:
   enum class Does { rest, spin, rest_above_one_that_spins };
 
-  explicit Child(Does what) : pid_(::fork()) {
-    if (pid_ == 0) {
-      const bool is_parent = what == Does::rest_above_one_that_spins && ::fork() != 0;
-      while (what != Does::rest && !is_parent) {
-      }
-      for (;;) {
-        ::pause();
-      }
-    }
-  }
+  explicit Child(Does what)
+      : pid_(start_child([what]() -> int {
+          const bool is_parent = what == Does::rest_above_one_that_spins && ::fork() != 0;
+          while (what != Does::rest && !is_parent) {
+          }
+          for (;;) {
+            ::pause();
+          }
+        })) {}
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   ~Child() {
@@ -50,7 +49,7 @@ class Child {
       ::kill(each, SIGKILL);
     }
     ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
+    reap(pid_);
   }
 
   os::Pid pid() const { return pid_; }

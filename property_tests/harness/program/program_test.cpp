@@ -1,7 +1,7 @@
 // program_test: other programs, and what happens to them when this process is killed.
 #include "harness/program/program.hpp"
 
-#include <sys/wait.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,6 +14,8 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "harness/platform/child_process.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -78,22 +80,19 @@ TEST_F(Programs, do_not_outlive_who_waits_for_them) {
   if (text_of(run_program("sh", {"-c", "command -v setpriv >/dev/null"})) != "exit 0") {
     GTEST_SKIP() << "there is no setpriv";
   }
-  std::array<int, 2> ends{};
-  ASSERT_EQ(::pipe(ends.data()), 0);
-  const pid_t waiting = ::fork();
-  if (waiting == 0) {
-    // It holds the pipe while it runs.
-    const std::string command = fmt::format("echo lives >&{}; tail -f /dev/null", ends[1]);
+  auto [reader, writer] = make_pipe();
+  const int waiting = start_child([this, held = writer.get()] {
+    ::fcntl(held, F_SETFD, 0);  // The command holds the pipe while it runs.
+    const std::string command = fmt::format("echo lives >&{}; tail -f /dev/null", held);
     static_cast<void>(run_command("/", command, log(), 600));
-    ::_exit(0);
-  }
-  ::close(ends[1]);
+    return 0;
+  });
+  writer.reset();
   std::array<char, 6> said{};
-  ASSERT_EQ(::read(ends[0], said.data(), said.size()), 6);
+  ASSERT_EQ(::read(reader.get(), said.data(), said.size()), 6);
   ::kill(waiting, SIGKILL);
-  EXPECT_EQ(read_to_end(ends[0]), "") << "else this line is never reached";
-  ::close(ends[0]);
-  EXPECT_EQ(::waitpid(waiting, nullptr, 0), waiting);
+  EXPECT_EQ(read_to_end(reader.get()), "") << "else this line is never reached";
+  EXPECT_TRUE(reap(waiting));
 }
 
 }  // namespace

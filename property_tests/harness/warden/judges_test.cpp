@@ -2,10 +2,8 @@
 #include <fcntl.h>
 #include <mqueue.h>
 #include <sys/file.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <set>
@@ -13,6 +11,8 @@
 
 #include <gmock/gmock.h>
 
+#include "harness/platform/child_process.hpp"
+#include "harness/platform/proc.hpp"
 #include "harness/warden/locks.hpp"
 #include "harness/warden/stillness.hpp"
 #include "harness/warden/sysv.hpp"
@@ -76,22 +76,14 @@ TEST_F(Judges, a_program_may_take_too_long) {
 /// A program at the moment when it waits in this call.
 class AtRest : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_EQ(::pipe(ends_), 0); }
-  void TearDown() override {
-    ::close(ends_[0]);
-    ::close(ends_[1]);
-  }
-
   /// Whether all of it waits, and for no process outside it.
   bool waits(const char* call,
              const std::set<std::string>& outside = {},
              bool has_clock = false) const {
-    const int child = ::fork();
-    if (child == 0) {
-      ::dup2(ends_[0], STDIN_FILENO);
-      ::execl(WARDEN_CALLS, WARDEN_CALLS, "rest", call, nullptr);
-      ::_exit(1);
-    }
+    const int child = start_child([&] {
+      ::dup2(pipe_[0].get(), STDIN_FILENO);
+      return ::execl(WARDEN_CALLS, WARDEN_CALLS, "rest", call, nullptr);
+    });
     while (!is_in(child, call)) {
     }
     const bool is_waiting = all_waiting({.processes = {child},
@@ -99,16 +91,10 @@ class AtRest : public testing::Test {
                                          .clocks = has_clock ? std::set{child} : std::set<int>()})
                                 .has_value();
     ::kill(child, SIGKILL);
-    ::waitpid(child, nullptr, 0);
+    reap(child);
     return is_waiting;
   }
-  std::string its_input() const {
-    std::string text(64, ' ');
-    const std::string name = "/proc/self/fd/" + std::to_string(ends_[0]);
-    const ssize_t size = ::readlink(name.c_str(), text.data(), text.size());
-    text.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-    return text;
-  }
+  std::string its_input() const { return descriptor_at(::getpid(), pipe_[0].get()); }
 
  private:
   /// Its start also reads, but from files.
@@ -117,7 +103,7 @@ class AtRest : public testing::Test {
     return all.size() == 1 && all[0].call == call && !all[0].object.starts_with('/');
   }
 
-  int ends_[2] = {};
+  FdPair pipe_ = make_pipe();
 };
 
 TEST_F(AtRest, who_sleeps_or_waits_with_a_limit_goes_on) {
@@ -162,21 +148,18 @@ TEST_F(Judges, who_waits_for_a_lock_of_others_goes_on) {
   const pretend::FreshFolder folder;
   folder.write("lock", "");
   const std::string lock = folder.path() + "/lock";
-  const int file = ::open(lock.c_str(), O_RDONLY | O_CLOEXEC);
-  ::flock(file, LOCK_EX);
-  const int child = ::fork();
-  if (child == 0) {
-    ::execl("/usr/bin/flock", "flock", lock.c_str(), "true", nullptr);
-    ::_exit(1);
-  }
+  UniqueFd file(::open(lock.c_str(), O_RDONLY | O_CLOEXEC));
+  ::flock(file.get(), LOCK_EX);
+  const int child = start_child(
+      [&] { return ::execl("/usr/bin/flock", "flock", lock.c_str(), "true", nullptr); });
   std::vector<Waiting> all;
   while (all.size() != 1 || all[0].call != "flock") {
     all = what_all_do({child});
   }
   EXPECT_EQ(holder_before(child), ::getpid());
   EXPECT_FALSE(all_waiting({.processes = {child}}));
-  ::close(file);
-  ::waitpid(child, nullptr, 0);
+  file.reset();
+  reap(child);
   empty(folder);
 }
 
@@ -292,17 +275,14 @@ TEST_F(Judges, a_command_that_fails_says_how) {
 }
 
 TEST_F(Judges, a_command_is_heard_by_who_has_no_standard_descriptors) {
-  const int child = ::fork();
-  if (child == 0) {
+  const int child = start_child([] {
     ::close(STDIN_FILENO);
     ::close(STDOUT_FILENO);
     ::close(STDERR_FILENO);
     const auto failure = failure_of("--check", "echo said; exit 1", [] { return 0; });
-    ::_exit(failure && failure->output == "said\n" ? 0 : 1);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+    return failure && failure->output == "said\n" ? 0 : 1;
+  });
+  EXPECT_EQ(reap(child), 0);
 }
 
 TEST_F(Judges, a_command_ends_with_all_its_children_when_we_are_interrupted) {
@@ -317,20 +297,17 @@ TEST_F(Judges, a_command_ends_with_all_its_children_when_we_are_interrupted) {
       begun);
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->how, "interrupted");
-  const int file = ::open(lock.c_str(), O_RDONLY | O_CLOEXEC);
-  EXPECT_EQ(::flock(file, LOCK_EX), 0);  // Its holder has been killed.
-  ::close(file);
+  const UniqueFd file(::open(lock.c_str(), O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(::flock(file.get(), LOCK_EX), 0);  // Its holder has been killed.
   empty(folder);
 }
 
 TEST_F(Judges, descriptors_that_it_was_given_are_told) {
-  const int given = ::open("/dev/null", O_RDONLY);
-  const int kept = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const UniqueFd given(::open("/dev/null", O_RDONLY));
+  const UniqueFd kept(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const Watched watched = script("exit 0");
-  EXPECT_THAT(watched.inherited, Contains(std::to_string(given) + " (/dev/null)"));
-  EXPECT_THAT(watched.inherited, Not(Contains(std::to_string(kept) + " (/dev/null)")));
-  ::close(given);
-  ::close(kept);
+  EXPECT_THAT(watched.inherited, Contains(std::to_string(given.get()) + " (/dev/null)"));
+  EXPECT_THAT(watched.inherited, Not(Contains(std::to_string(kept.get()) + " (/dev/null)")));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include "harness/platform/unique_fd.hpp"
 #include "property_tests/harness/warden/watched.hpp"
 
 namespace lastref::harness::warden {
@@ -80,16 +81,13 @@ TEST_F(Servers, what_commands_leave_is_not_of_the_server) {
 /// The growth of this process, which opens one more descriptor in each of the first rounds.
 std::vector<Growth> growing_with(std::size_t opening, std::size_t all) {
   RoundsSeen seen;
-  std::vector<int> opened;
+  std::vector<UniqueFd> opened;
   for (std::size_t round = 0; round < all; ++round) {
     if (round < opening) {
-      opened.push_back(::dup(STDERR_FILENO));
+      opened.emplace_back(::dup(STDERR_FILENO));
     }
     seen.note("root", ::getpid());
     seen.end_round();
-  }
-  for (const int each : opened) {
-    ::close(each);
   }
   auto growing = seen.growing();
   std::erase_if(growing, [](const Growth& each) { return each.what != "descriptors"; });
