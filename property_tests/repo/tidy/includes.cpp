@@ -24,9 +24,9 @@ const std::vector<std::vector<std::string_view>> harness_layers = {
     {"harness/journal", "harness/report", "harness/spec"},
     {"harness/history", "harness/instrument"},
     {"harness/oracle"},
-    {"harness/sim", "harness/kernel"},
+    {"harness/sim", "harness/kernel", "harness/warden"},
     {"harness/explore", "harness/stress"},
-    {"harness/mutant", "harness/warden"},
+    {"harness/mutant"},
     {"harness/cli"},
 };
 
