@@ -11,6 +11,7 @@
 #include "property_tests/impl/backends/fixture.hpp"
 #include "property_tests/impl/reducers/send_fixture.hpp"
 #include "property_tests/support/array_generators.hpp"
+#include "property_tests/support/transcript.hpp"
 
 namespace lastref {
 namespace {
@@ -234,7 +235,7 @@ TEST(Codec, names_of_functions_are_so_long_and_no_longer_B5) {
   const auto stranger = decode_batch(bytes, from_value);
   ASSERT_FALSE(stranger);
   EXPECT_EQ(stranger.error().code, std::errc::bad_message);
-  EXPECT_EQ(stranger.error().subject, "the name of a function that is too long");
+  pretend::expect_transcript(stranger.error().subject);
 }
 
 TEST(Codec, what_many_tasks_share_is_reduced_and_rebuilt_once_B5) {
@@ -301,7 +302,7 @@ TEST(Values, take_no_number_that_might_not_fit_B5) {
 }
 
 TEST(Values, are_what_they_are_made_of_B5) {
-  EXPECT_EQ(Value(true).kind_name(), "a truth value");
+  pretend::expect_transcript(Value(true).kind_name());
   EXPECT_EQ(Value(std::uint8_t{7}), Value(7));
   EXPECT_FALSE(Value(1) == Value(true));
   EXPECT_FALSE(Value(1) == Value(1.0));
@@ -309,8 +310,7 @@ TEST(Values, are_what_they_are_made_of_B5) {
   EXPECT_EQ(Value(std::numeric_limits<double>::quiet_NaN()),
             Value(std::numeric_limits<double>::quiet_NaN()));
   EXPECT_EQ(Value("text").as<std::string>().value(), "text");
-  EXPECT_EQ(Value("text").as<std::int64_t>().error().subject,
-            "expected a whole number, observed a text");
+  pretend::expect_transcript(Value("text").as<std::int64_t>().error().subject);
   EXPECT_EQ(Value("a").as<bool>().error().code, std::errc::invalid_argument);
 }
 

@@ -10,6 +10,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "property_tests/impl/backends/fixture.hpp"
+#include "property_tests/support/transcript.hpp"
 
 namespace lastref {
 namespace {
@@ -161,8 +162,8 @@ TEST(ProcessJobs, with_the_marker_set_are_an_error_that_says_how_to_guard_main_B
   const auto backend = fixture.make(BackendKind::processes);
   const auto made = backend->configure(fixture.options(2));
   EXPECT_EQ(made.error().code, std::errc::operation_not_permitted);
-  EXPECT_THAT(made.error().subject, HasSubstr("main has to return"));
   EXPECT_THAT(made.error().subject, HasSubstr("run_if_spawned"));
+  pretend::expect_transcript(made.error().subject);
   EXPECT_EQ(fixture.counted.spawned, 0);
   EXPECT_FALSE(fixture.folder.exists("runtime"));
   fixture.counted.has_marker = false;
@@ -193,7 +194,7 @@ TEST(ProcessJobs, in_a_worker_are_one_with_one_line_of_warning_B5) {
   const auto backend = fixture.make(BackendKind::processes);
   EXPECT_EQ(must(backend->configure(fixture.options(3))).n_jobs, 1U);
   EXPECT_EQ(lines_of(fixture.counted.said), 1U);
-  EXPECT_THAT(fixture.counted.said, HasSubstr("worker"));
+  pretend::expect_transcript(fixture.counted.said);
   EXPECT_EQ(fixture.counted.spawned, 0);
 }
 

@@ -1,8 +1,12 @@
 // task_test: exceptions and results of a task, in this process and across process boundaries.
+#include <algorithm>
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "property_tests/impl/backends/fixture.hpp"
+#include "property_tests/support/transcript.hpp"
 
 namespace lastref {
 namespace {
@@ -30,27 +34,30 @@ TEST(Functions, have_a_name_a_body_and_no_namesake_B7) {
 }
 
 TEST(Failures, are_told_in_one_line_B7_B9) {
-  EXPECT_EQ(describe(Failure(TransportableException{
-                .type = "std::out_of_range", .message = "no", .where = "f, in process 7"})),
-            "std::out_of_range: no (f, in process 7)");
-  EXPECT_EQ(describe(Failure(WorkerInterrupt{.where = "f"})), "interrupted (f)");
+  std::string lines;
+  const auto add = [&lines](const Failure& failure) { lines += describe(failure) + "\n"; };
+  add(TransportableException{
+      .type = "std::out_of_range", .message = "no", .where = "f, in process 7"});
+  add(WorkerInterrupt{.where = "f"});
   TerminatedWorker dead{.pid = 5, .exit = os::ChildExit{.code = 9, .killed = true}};
-  EXPECT_EQ(describe(Failure(dead)), "worker 5 was killed by signal 9");
+  add(dead);
   EXPECT_EQ(dead.signal(), 9);
   dead.exit = os::ChildExit{.code = 3};
-  EXPECT_EQ(describe(Failure(dead)), "worker 5 exited with code 3");
+  add(dead);
   dead.reason = "no tree";
-  EXPECT_EQ(describe(Failure(dead)), "worker 5 exited with code 3: no tree");
+  add(dead);
   EXPECT_EQ(dead.signal(), 0);
   dead.task = "square";
-  EXPECT_EQ(describe(Failure(dead)), "worker 5 exited with code 3 in square: no tree");
+  add(dead);
   dead.reason = "";
-  EXPECT_EQ(describe(Failure(dead)), "worker 5 exited with code 3 in square");
+  add(dead);
   dead.exit = std::nullopt;
-  EXPECT_EQ(describe(Failure(dead)), "worker 5 has ended in square, nobody knows how");
+  add(dead);
   dead.task = "";
-  EXPECT_EQ(describe(Failure(dead)), "worker 5 has ended, nobody knows how");
+  add(dead);
   EXPECT_EQ(dead.signal(), 0);
+  EXPECT_EQ(std::ranges::count(lines, '\n'), 9);
+  pretend::expect_transcript(lines);
 }
 
 /// The same wherever a task runs.
@@ -101,7 +108,7 @@ TEST_P(SafeFunction, whatever_else_is_thrown_has_a_type_B7) {
 
 TEST_P(SafeFunction, an_interrupt_is_told_apart_B7) {
   const auto interrupt = std::get<WorkerInterrupt>(failure_of({{"throw_interrupt", {}}}));
-  EXPECT_THAT(interrupt.where, HasSubstr("throw_interrupt, in process "));
+  EXPECT_THAT(interrupt.where, HasSubstr("throw_interrupt"));
 }
 
 TEST_P(SafeFunction, an_error_that_is_returned_stays_that_error_B7) {
@@ -113,25 +120,28 @@ TEST_P(SafeFunction, an_error_that_is_returned_stays_that_error_B7) {
 TEST_P(SafeFunction, nobody_knows_is_an_error_that_names_it_B7) {
   const auto error = std::get<Error>(failure_of({{"nobody", {}}}));
   EXPECT_EQ(error.code, std::errc::function_not_supported);
-  EXPECT_EQ(error.subject, "no function is registered as \"nobody\"");
+  EXPECT_THAT(error.subject, HasSubstr("\"nobody\""));
+  pretend::expect_transcript(error.subject);
 }
 
 TEST_P(SafeFunction, arguments_of_the_wrong_kind_are_what_the_task_makes_of_them_B7) {
   const auto thrown = thrown_by({{"square", {"a text"}}});
   EXPECT_EQ(thrown.type, "std::runtime_error");
-  EXPECT_THAT(thrown.message, HasSubstr("expected a whole number, observed a text"));
+  pretend::expect_transcript(thrown.message);
 }
 
 TEST_P(SafeFunction, an_argument_of_another_kind_is_an_error_that_says_which_B7) {
-  EXPECT_EQ(std::get<Error>(failure_of({{"second_number", {1, "a text"}}})).subject,
-            "argument 1 of second_number: expected a whole number, observed a text");
+  const auto error = std::get<Error>(failure_of({{"second_number", {1, "a text"}}}));
+  EXPECT_THAT(error.subject, HasSubstr("1 of second_number"));
+  pretend::expect_transcript(error.subject);
 }
 
 TEST_P(SafeFunction, an_argument_that_is_not_there_fails_its_task_alone_E13) {
-  EXPECT_EQ(std::get<Error>(failure_of({{"second_number", {1}}})),
-            (Error{.code = std::errc::invalid_argument,
-                   .subject = "argument 1 of second_number: expected a whole number, observed 1 "
-                              "arguments"}));
+  const auto error = std::get<Error>(failure_of({{"second_number", {1}}}));
+  EXPECT_EQ(error.code, std::errc::invalid_argument);
+  EXPECT_EQ(error.call, Call{});
+  EXPECT_THAT(error.subject, HasSubstr("1 of second_number"));
+  pretend::expect_transcript(error.subject);
   must(backend->configure(fixture.options(2)));
   EXPECT_EQ(must_be(must_be(backend->apply_async({{"sixth", {1}}}, {}))->get()), List{Value()});
 }
@@ -139,9 +149,10 @@ TEST_P(SafeFunction, an_argument_that_is_not_there_fails_its_task_alone_E13) {
 TEST_P(SafeFunction, the_value_of_an_error_that_is_asked_for_says_the_error_B7) {
   const auto thrown = thrown_by({{"value_of_error", {"the disk"}}});
   EXPECT_THAT(thrown.type, HasSubstr("bad_expected_access"));
-  EXPECT_EQ(thrown.message, "write the disk: No space left on device");
+  pretend::expect_transcript(thrown.message);
   const auto outcome = thrown_by({{"value_of_failure", {}}});
-  EXPECT_EQ(outcome.message, "interrupted (there)");
+  EXPECT_THAT(outcome.message, HasSubstr("there"));
+  pretend::expect_transcript(outcome.message);
 }
 
 TEST(Tasks, have_one_argument_for_each_value_in_braces_B1) {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "property_tests/impl/backends/fixture.hpp"
+#include "property_tests/support/transcript.hpp"
 
 namespace lastref {
 namespace {
@@ -123,7 +124,7 @@ TEST_P(UserCode, progress_that_throws_fails_its_call_and_no_other_E13) {
     ASSERT_FALSE(outcome.has_value());
     const auto* thrown = std::get_if<TransportableException>(&outcome.error());
     ASSERT_NE(thrown, nullptr) << describe(outcome.error());
-    EXPECT_EQ(thrown->where, "the progress of a call");
+    EXPECT_THAT(thrown->where, testing::HasSubstr("progress"));
     throws = false;
     EXPECT_EQ(must_be(parallel.run(squares(6))), List(6, Value(9)));
   }
@@ -327,7 +328,9 @@ TEST_F(Served, with_the_true_cause_is_a_worker_that_closes_its_pipe_and_stays_E1
   ASSERT_TRUE(std::holds_alternative<Error>(future->get().error()))
       << describe(future->get().error());
   EXPECT_EQ(code_of(future->get()), std::errc::broken_pipe);
-  EXPECT_THAT(describe(future->get().error()), testing::HasSubstr("was ended"));
+  std::string subject = std::get<Error>(future->get().error()).subject;
+  std::erase_if(subject, [](char letter) { return letter >= '0' && letter <= '9'; });  // A pid
+  pretend::expect_transcript(subject);
 }
 
 TEST_F(Served, with_the_true_cause_is_a_worker_that_closes_its_pipe_and_goes_when_it_is_told_E13) {
@@ -346,8 +349,7 @@ TEST_F(Served, with_the_true_cause_is_a_worker_that_can_start_no_thread_E13) {
   const auto sent = backend->apply_async({{"square", {3}}}, {});
   const Failure failure = sent ? (*sent)->get().error() : sent.error();
   EXPECT_EQ(std::get<TerminatedWorker>(failure).exit, (os::ChildExit{.code = 2, .killed = false}));
-  EXPECT_THAT(describe(failure),
-              testing::ContainsRegex("exited with code 2( in square)?: a thread"));
+  EXPECT_THAT(std::get<TerminatedWorker>(failure).reason, testing::HasSubstr("thread"));
 }
 
 TEST_F(Served, by_processes_alone_are_those_who_had_processes_E13_B5) {

@@ -14,6 +14,7 @@
 #include "property_tests/impl/cache/cache_fixture.hpp"
 #include "property_tests/impl/cache/forked.hpp"
 #include "property_tests/impl/cache/maps.hpp"
+#include "property_tests/support/transcript.hpp"
 
 namespace lastref {
 namespace {
@@ -111,7 +112,7 @@ TEST(ManyWords, go_where_there_is_space_and_their_absence_says_what_each_place_s
   const auto none = MultiprocessFileCache::make(fixture.os, fixture.party, 4, fixture.options());
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, std::errc::no_space_on_device);
-  for (const char* said : {"/dev/shm/lastref-", "/tmp/lastref-", "/var/tmp (a store there"}) {
+  for (const char* said : {"/dev/shm/lastref-", "/tmp/lastref-", "/var/tmp"}) {
     EXPECT_THAT(describe(none.error()), HasSubstr(said));
   }
   EXPECT_THAT(fixture.folder.names(), IsEmpty());
@@ -223,11 +224,11 @@ TEST(CacheFolder, of_too_long_a_path_is_a_typed_error_that_states_the_limit_E2) 
     const auto made = fixture.try_make(kind, 2, options);
     ASSERT_FALSE(made);
     EXPECT_EQ(made.error().code, std::errc::filename_too_long);
-    EXPECT_THAT(describe(made.error()), HasSubstr("where 4043 are the most"));
+    EXPECT_THAT(describe(made.error()), HasSubstr("4043"));
     const auto cache = fixture.make(kind, 2);
     const auto named = cache->preserve(std::string(256, 'n'), false);
     ASSERT_FALSE(named);
-    EXPECT_THAT(describe(named.error()), HasSubstr("255 bytes at most"));
+    EXPECT_THAT(describe(named.error()), HasSubstr("255 bytes"));
   }
   EXPECT_THAT(fixture.folder.names(), IsEmpty());
 }
@@ -238,7 +239,7 @@ TEST(CacheLength, beyond_what_is_written_at_once_is_a_typed_error_that_states_th
     const auto made = fixture.try_make(kind, std::int64_t{1} << 32U, fixture.options());
     ASSERT_FALSE(made);
     EXPECT_EQ(made.error().code, std::errc::value_too_large);
-    EXPECT_THAT(describe(made.error()), HasSubstr("268435456 are the most"));
+    EXPECT_THAT(describe(made.error()), HasSubstr("268435456"));
   }
 }
 
@@ -249,7 +250,8 @@ TEST(CacheErrors, of_no_space_name_the_place_and_what_it_is_for_E10) {
   const auto made = MultiprocessFileCache::make(fixture.os, fixture.party, 4, fixture.options());
   ASSERT_FALSE(made);
   EXPECT_THAT(describe(made.error()), HasSubstr(folder));
-  EXPECT_THAT(describe(made.error()), HasSubstr("the slots of a cache"));
+  const std::string use = describe(made.error());
+  pretend::expect_transcript(use.substr(use.find(".cache")));
   EXPECT_THAT(describe(made.error()), testing::Not(HasSubstr("fd ")));
   for (const CacheKind kind : pretend::cache_kinds) {
     fixture.os.said.clear();

@@ -18,6 +18,7 @@
 #include "property_tests/impl/cache/cache_fixture.hpp"
 #include "property_tests/support/directed_os.hpp"
 #include "property_tests/support/process_actions.hpp"
+#include "property_tests/support/transcript.hpp"
 
 namespace lastref {
 namespace {
@@ -299,26 +300,30 @@ TEST(Snapshot, takes_what_pfio_writes_C7) {
 
 TEST(Snapshot, refuses_each_entry_that_points_elsewhere_C7) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  const std::vector<std::pair<Entry, std::string>> bad = {
-      {{0, 3}, "into the entries"},
-      {{31, 1}, "into the entries"},
-      {{32, 4}, "behind the end"},
-      {{35, 1}, "behind the end"},
-      {{36, 0}, "behind the end"},
-      {{32, most}, "behind the end"},
-      {{~std::uint64_t{0}, 1}, "behind the end"},
-      {{~std::uint64_t{0}, most}, "behind the end"},
-      {{static_cast<std::uint64_t>(most), most}, "behind the end"}};
-  for (const auto& [entry, reason] : bad) {
+  const Entry bad[] = {{0, 3},
+                       {31, 1},
+                       {32, 4},
+                       {35, 1},
+                       {36, 0},
+                       {32, most},
+                       {~std::uint64_t{0}, 1},
+                       {~std::uint64_t{0}, most},
+                       {static_cast<std::uint64_t>(most), most}};
+  std::string reasons;
+  for (const Entry& entry : bad) {
     CacheFixture fixture;
     const auto first = load(fixture, file_of({entry, {}}, "abc"), 2);
     const auto second = load(fixture, file_of({{32, 3}, entry}, "abc"), 2);
     ASSERT_FALSE(first);
     ASSERT_FALSE(second);
     EXPECT_EQ(first.error().code, std::errc::bad_message);
-    EXPECT_THAT(first.error().subject, HasSubstr("slot 0 points " + reason));
-    EXPECT_THAT(second.error().subject, HasSubstr("slot 1 points " + reason));
+    EXPECT_THAT(first.error().subject, HasSubstr("slot 0"));
+    EXPECT_THAT(second.error().subject, HasSubstr("slot 1"));
+    for (const std::string& subject : {first.error().subject, second.error().subject}) {
+      reasons += pretend::with_replacements(subject, {{fixture.folder.path(), "FOLDER"}}) + "\n";
+    }
   }
+  pretend::expect_transcript(reasons);
 }
 
 TEST(Snapshot, of_another_length_is_refused_where_that_can_be_seen_C7) {
@@ -336,7 +341,7 @@ TEST(Snapshot, of_another_length_is_refused_where_that_can_be_seen_C7) {
     const auto of_two = load(fixture, bytes, 2);
     ASSERT_FALSE(of_two);
     EXPECT_EQ(of_two.error().code, std::errc::bad_message);
-    EXPECT_THAT(of_two.error().subject, HasSubstr("not the entries of 2 slots"));
+    EXPECT_THAT(of_two.error().subject, HasSubstr("2 slots"));
   }
 }
 
@@ -398,7 +403,7 @@ TEST(CacheFolder, is_the_users_cache_by_default_C2) {
   // A relative one is ignored, as the XDG specification demands.
   EXPECT_THAT(folder_by({{"XDG_CACHE_HOME", "xdg"}, {"HOME", home}}),
               HasSubstr(":" + home + "/.cache/lastref/"));
-  EXPECT_THAT(folder_by({}), HasSubstr("neither $XDG_CACHE_HOME nor $HOME is set"));
+  EXPECT_THAT(folder_by({}), testing::AllOf(HasSubstr("$XDG_CACHE_HOME"), HasSubstr("$HOME")));
   for (const char* name : {"xdg/lastref", "xdg", ".cache/lastref", ".cache"}) {
     fixture.folder.remove(name);
   }

@@ -170,8 +170,7 @@ TEST(CacheSweep, says_what_it_could_not_remove_unless_somebody_has_it_E14) {
       cache::sweep_dead(fixture.os, fixture.folder.path());
       fixture.os.director = nullptr;
       const bool is_news = error == std::errc::io_error;
-      EXPECT_EQ(fixture.os.said.find("left to the next start") != std::string::npos, is_news)
-          << name_of(call) << ' ' << fixture.os.said;
+      EXPECT_EQ(!fixture.os.said.empty(), is_news) << name_of(call) << ' ' << fixture.os.said;
       EXPECT_TRUE(fixture.folder.exists(base + ".lock"));
       cache::sweep_dead(fixture.os, fixture.folder.path());
       EXPECT_THAT(fixture.folder.names(), IsEmpty());
