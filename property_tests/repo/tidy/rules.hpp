@@ -33,6 +33,7 @@ inline constexpr auto at_the_kernel = std::to_array<std::string_view>({
     "property_tests/attack/other_user",
     "property_tests/harness/explore/crash_note",
     "property_tests/harness/warden/",
+    "property_tests/harness/platform/",
     "property_tests/harness/program/",
     "property_tests/impl/backends/embedded_test",
     "property_tests/impl/backends/forked_table_test",
