@@ -1,14 +1,14 @@
 #include "harness/kernel/bare_tree.hpp"
 
-#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <csignal>
 
 #include "harness/platform/child_process.hpp"
+#include "harness/platform/clock.hpp"
+#include "harness/platform/one_processor.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -46,47 +46,18 @@ bool run_tree() {
   return root > 0 && ends_well(root);
 }
 
-/// Pins the calling thread to the first core that it may use, for a scope.
-class OnOneCore {
- public:
-  OnOneCore() {
-    if (::sched_getaffinity(0, sizeof before_, &before_) != 0) {
-      return;
-    }
-    std::size_t core = 0;
-    while (core + 1 < CPU_SETSIZE && CPU_ISSET(core, &before_) == 0) {
-      ++core;
-    }
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(core, &one);
-    pinned_ = ::sched_setaffinity(0, sizeof one, &one) == 0;
-  }
-  OnOneCore(const OnOneCore&) = delete;
-  OnOneCore& operator=(const OnOneCore&) = delete;
-  ~OnOneCore() {
-    if (pinned_) {
-      ::sched_setaffinity(0, sizeof before_, &before_);
-    }
-  }
-
- private:
-  cpu_set_t before_{};
-  bool pinned_ = false;
-};
-
 }  // namespace
 
 double bare_loops_per_second(std::size_t loops) {
-  const OnOneCore pinned;
-  const auto started = std::chrono::steady_clock::now();
+  OneProcessor here;
+  here.stay();
+  const double started = seconds_now();
   for (std::size_t i = 0; i < loops; ++i) {
     if (!run_tree()) {
       return 0;
     }
   }
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
-  return static_cast<double>(loops) / took.count();
+  return static_cast<double>(loops) / (seconds_now() - started);
 }
 
 }  // namespace lastref::harness

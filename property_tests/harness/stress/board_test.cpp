@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/kernel/patience.hpp"
-#include "harness/warden/one_processor.hpp"
+#include "harness/platform/one_processor.hpp"
 #include "property_tests/support/process_actions.hpp"
 
 namespace lastref::harness {
@@ -16,7 +16,7 @@ constexpr int sigkill = 9;
 
 /// Starts a copy of this process that reads the board, for which it needs the lock. Returns when
 /// the copy waits.
-os::Pid ask_in_copy(Board& board, warden::OneProcessor& here, bool gives_way) {
+os::Pid ask_in_copy(Board& board, OneProcessor& here, bool gives_way) {
   const os::Pid copy = pretend::run_in_copy([&] {
     if (gives_way) {
       pretend::give_way();
@@ -36,7 +36,7 @@ TEST(Board, is_free_for_who_waits_behind_one_who_is_killed) {
   constexpr int rounds = 100;
   Board board;
   ASSERT_TRUE(board.add_process("root"));
-  warden::OneProcessor here;
+  OneProcessor here;
   for (int round = 0; round < rounds; ++round) {
     os::Pid first = 0;
     os::Pid second = 0;

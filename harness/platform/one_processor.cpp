@@ -1,10 +1,10 @@
-#include "harness/warden/one_processor.hpp"
+#include "harness/platform/one_processor.hpp"
 
 #include <sched.h>
 
 #include <cstddef>
 
-namespace lastref::harness::warden {
+namespace lastref::harness {
 
 struct OneProcessor::Before {
   cpu_set_t processors{};
@@ -34,4 +34,4 @@ OneProcessor::~OneProcessor() {
   }
 }
 
-}  // namespace lastref::harness::warden
+}  // namespace lastref::harness
