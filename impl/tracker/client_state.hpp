@@ -9,7 +9,6 @@
 // connection, all waiting calls fail, and it announces again when it can.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -22,16 +21,9 @@
 #include "impl/os/within_memory.hpp"
 #include "impl/tracker/link.hpp"
 #include "impl/tracker/tree.hpp"
+#include "impl/tracker/tree_repair.hpp"
 
 namespace lastref::tracker {
-
-inline constexpr std::chrono::milliseconds pause_before_connecting_again{20};
-
-/// Whether a retry makes sense, because the program, or another one, may free the resource.
-inline bool is_for_want_of_space(const Error& error) noexcept {
-  return error.code == std::errc::too_many_files_open ||
-         error.code == std::errc::too_many_files_open_in_system || os::is_no_memory(error);
-}
 
 struct Client::State {
  public:
@@ -93,17 +85,9 @@ struct Client::State {
   void forget_everything() noexcept;
   void clean_up_behind_tracker();
 
-  // Root: what was removed of the tree, and how the tree continues.
+  // Root.
   Status replace_tracker();
   bool is_dead(os::Fd process);
-  Result<bool> repair();
-  Result<bool> repair_once();
-  Status make_again(const LostParts& lost);
-  std::string repair_notice() const;
-  Status forget_blank_ledger();
-  Result<bool> has_unsaved_names();
-  bool has_others();
-  void save_names(bool has_others);
 
   // The I/O thread.
   void serve();
@@ -120,12 +104,9 @@ struct Client::State {
   TreePaths paths_;
   std::optional<TreeRemoval> removal_;  // root
   LockFile lock_;
-  TreeParts parts_;       // root
-  os::UniqueFd tracker_;  // root: the tracker's process
-  // Root: the old locks of a tree that has lost parts. The next tracker needs them until all
-  // members have a byte of the recreated lock.
-  std::vector<LockFile> old_locks_;
-  os::UniqueFd old_ledger_;  // with names that are not in the new one yet
+  TreeParts parts_;                                // root
+  os::UniqueFd tracker_;                           // root: the tracker's process
+  TreeRepair repair_{os_, paths_, lock_, parts_};  // root
   os::UniqueFd self_;
   os::UniqueFd wake_read_;
   os::UniqueFd wake_write_;

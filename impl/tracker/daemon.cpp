@@ -9,6 +9,7 @@
 
 #include "impl/os/within_memory.hpp"
 #include "impl/tracker/insist.hpp"
+
 namespace lastref::tracker {
 namespace {
 
@@ -26,6 +27,18 @@ constexpr std::size_t own_items = 2;
 /// Let go of, or doomed, in one round. Whoever speaks meanwhile waits for no more than these.
 constexpr std::size_t names_per_round = 256;
 constexpr std::size_t members_per_round = 16;
+/// This many connections in a row may end before they are accepted; more are a failure.
+constexpr int aborted_max = 64;
+/// Without space it is tried again after each of these pauses, ten seconds, while a client is
+/// served.
+constexpr int want_of_space_max = 200;
+/// So that another user cannot fill the disk that standard error is written to.
+constexpr std::uint64_t refusals_told_max = 10;
+constexpr int complaints_max = 10;
+/// Bytes of names in one line: a pipe takes all of it in one write, or nothing.
+constexpr std::size_t leavings_size_max = 4000;
+/// So often the tree itself is removed, until nothing of it is left.
+constexpr int removals_max = 3;
 
 /// Whether a tracker before us has begun to end.
 bool is_shut(os::Os& os, os::Fd listener) {
@@ -46,6 +59,13 @@ Result<Ledger> open_ledger(os::Os& os, const TreePaths& paths, os::Fd listener) 
     return Ledger::open(os, paths.ledger());
   }
   return ledger;
+}
+
+/// Whether the error may go away when others free something.
+bool is_want_of_space(std::errc code) {
+  return code == std::errc::too_many_files_open ||
+         code == std::errc::too_many_files_open_in_system || code == std::errc::no_buffer_space ||
+         code == std::errc::not_enough_memory;
 }
 
 }  // namespace
@@ -507,6 +527,698 @@ Result<bool> Daemon::has_ended() {
   }
   look_failures_ = 0;
   return members_.empty();
+}
+
+Status Daemon::accept_all() {
+  for (int aborted = 0;;) {
+    auto socket = os::retry_interrupted([&] { return os_.accept(listener_.get()); });
+    if (!socket) {
+      const std::errc code = socket.error().code;
+      if (code == std::errc::connection_aborted && ++aborted < aborted_max) {
+        os_.saw(Probe::connection_gone_before_accepted);
+        continue;  // That connection is closed; the next may not be.
+      }
+      if (code == std::errc::resource_unavailable_try_again) {
+        accept_failures_ = 0;
+        return ok();
+      }
+      if (is_want_of_space(code) && refuse_one(code)) {
+        accept_failures_ = 0;
+        continue;
+      }
+      return put_off_accepting(socket.error());
+    }
+    accept_one(os::UniqueFd(os_, *socket));
+  }
+}
+
+/// Without memory the connection is closed: its process connects again.
+void Daemon::accept_one(os::UniqueFd accepted) {
+  const auto peer = os_.peer_of(accepted.get());
+  if (!peer || (peer->user != os_.user_id() && peer->user != 0)) {
+    if (++refused_ <= refusals_told_max) {
+      os::report_quietly(os_, [&] {
+        return "lastref tracker: refused a connection " +
+               (peer ? "of another user" : "of somebody unknown: " + describe(peer.error()));
+      });
+    }
+    return;
+  }
+  const ConnectionId id = ++last_connection_;
+  connections_.emplace(id, Connection{.link = Link(os_, std::move(accepted)), .peer = *peer});
+  read_all(id);
+}
+
+/// There is no space for a connection, but for one that is told so at once and closed. Whether that
+/// was done; who had not yet spoken comes again.
+bool Daemon::refuse_one(std::errc why) {
+  if (!spare_) {
+    return false;
+  }
+  spare_.close_quietly();
+  auto socket = os::retry_interrupted([&] { return os_.accept(listener_.get()); });
+  const bool accepted = socket.has_value();
+  if (accepted) {
+    os_.saw(Probe::connection_refused_for_space);
+    if (++refused_ <= refusals_told_max) {
+      os::report_quietly(os_,
+                         "lastref tracker: refused a connection: no descriptor is free for it, of "
+                         "as many as the tracker may have (RLIMIT_NOFILE)");
+    }
+    Link link(os_, os::UniqueFd(os_, *socket));
+    for (Arrival arrival = link.receive();
+         arrival == Arrival::message || arrival == Arrival::malformed;
+         arrival = link.receive()) {
+      const auto& refusal = link.refusal();
+      if (arrival == Arrival::message || refusal) {
+        link.reply(arrival == Arrival::message ? link.received().id : refusal->id, why);
+      }
+      link.received_fds().clear();
+    }
+  }
+  keep_spare();
+  return accepted;
+}
+
+/// A descriptor that is given up for a moment where another one is needed.
+void Daemon::keep_spare() {
+  auto folder = os::open_file(os_, paths_.folder, {.folder = true});
+  if (folder) {
+    static_cast<void>(os_.lock_folder(folder->get()));  // Against what removes by age.
+    spare_ = *std::move(folder);
+  } else if (++refused_ <= refusals_told_max) {
+    os::report_quietly(os_, [&] {
+      return "lastref tracker: no descriptor is left to spare: " + describe(folder.error());
+    });
+  }
+}
+
+/// Accepting fails. Connected clients are served all the same, for long. The backlog contains no
+/// holder except members that lost their connection, and the next round sees that they have none.
+Status Daemon::put_off_accepting(const Error& why) {
+  if (++accept_failures_ == 1) {
+    os_.saw(Probe::accepting_put_off);
+    round_was_full_ = false;
+    os::report_quietly(
+        os_, [&] { return "lastref tracker: nobody can be let in for now: " + describe(why); });
+  }
+  const bool can_wait = is_want_of_space(why.code) && !connections_.empty();
+  if (accept_failures_ >= (can_wait ? want_of_space_max : failures_max)) {
+    return failure(why);
+  }
+  accept_again_ = os_.now() + pause_after_failure;
+  return ok();
+}
+
+/// Reports a process that breaks the protocol. That harms no other process, and the number of
+/// reports is limited.
+void Daemon::complain(Connection& connection,
+                      std::string_view what,
+                      std::string_view detail) noexcept {
+  os_.saw(Probe::protocol_breached);
+  if (++connection.complaints > complaints_max) {
+    return;
+  }
+  os::report_quietly(os_, [&] {
+    std::string line = "lastref tracker: process " + std::to_string(connection.peer.pid) + ": ";
+    line.append(what).append(detail);
+    if (connection.complaints == complaints_max) {
+      line += " (no more is reported of this connection)";
+    }
+    return line;
+  });
+}
+
+void Daemon::complain(Connection& connection,
+                      std::string_view what,
+                      const Resource& about) noexcept {
+  std::string name;
+  static_cast<void>(os::had_memory([&] { name = to_text(about); }));
+  complain(connection, what, name);
+}
+
+void Daemon::answer(Connection& connection, std::uint32_t id, std::errc status) noexcept {
+  connection.link.reply(id, status);
+}
+
+/// If there is no memory, a process that waits for an answer is refused. Any other loses its
+/// connection, and announces what it holds on the next one.
+void Daemon::try_to_take(ConnectionId id, Connection& connection, Message message) noexcept {
+  if (os::had_memory([&] { take(id, connection, message); })) {
+    return;
+  }
+  switch (message.verb) {
+    case Verb::register_:
+    case Verb::identify:
+    case Verb::forget:
+    case Verb::counts:
+      answer(connection, message.id, std::errc::not_enough_memory);
+      return;
+    case Verb::announce:
+    case Verb::hold:
+    case Verb::release:
+    case Verb::probe:
+    case Verb::leave:
+    case Verb::reply:
+      connection.link.give_up();
+      return;
+  }
+}
+
+void Daemon::take(ConnectionId id, Connection& connection, Message& message) {
+  const bool needs_membership = message.verb == Verb::register_ || message.verb == Verb::hold ||
+                                message.verb == Verb::release || message.verb == Verb::forget ||
+                                message.verb == Verb::identify;
+  if (needs_membership && !connection.member) {
+    complain(connection, "speaks before it has announced itself");
+    if (message.verb == Verb::register_ || message.verb == Verb::forget ||
+        message.verb == Verb::identify) {
+      answer(connection, message.id, std::errc::operation_not_permitted);
+    }
+    return;
+  }
+  switch (message.verb) {
+    case Verb::announce:
+      take_announcement(connection, message);
+      return;
+    case Verb::register_:
+      take_register(id, connection, message);
+      return;
+    case Verb::identify:
+      take_identity(connection, message);
+      return;
+    case Verb::hold:
+      take_hold(connection, message);
+      return;
+    case Verb::release:
+      take_release(connection, message);
+      return;
+    case Verb::forget:
+      forgets_.push_back({.from = id, .message = std::move(message)});
+      return;
+    case Verb::counts:
+      asked_.push_back({.from = id, .message = std::move(message)});
+      return;
+    case Verb::probe:
+      answer(connection, message.id);
+      return;
+    case Verb::leave:
+      if (connection.member) {
+        leave(*connection.member);
+        connection.member.reset();
+      }
+      return;
+    case Verb::reply:
+      complain(connection, "answers a question that nobody asked");
+      return;
+  }
+}
+
+void Daemon::take_announcement(Connection& connection, Message& message) {
+  const auto self = connection.member ? members_.find(*connection.member) : members_.end();
+  if (self != members_.end() && !self->second.announced && message.entries.empty()) {
+    self->second.announced = true;  // Its open requests have been read.
+    return;
+  }
+  auto& fds = connection.link.received_fds();
+  if (!fds.empty()) {
+    connection.announcing_process = std::move(fds.front());
+  }
+  std::ranges::move(message.entries, std::back_inserter(connection.announcing));
+  if (message.more) {
+    return;
+  }
+  if (connection.member || !connection.announcing_process) {
+    complain(connection, "announces itself twice, or without its process");
+    answer(connection, message.id, std::errc::invalid_argument);
+    return;
+  }
+  // A member that lost its connection comes back with its old nonce, and so does one that is only
+  // known by its lock.
+  const auto known = std::ranges::find_if(members_, [&](const auto& item) {
+    const Member& member = item.second;
+    return member.pid == connection.peer.pid && member.nonce == message.id;
+  });
+  std::map<MemberId, Member> made;
+  const MemberId member = ++last_member_;
+  Member& announced = made[member];
+  announced = {.pid = connection.peer.pid, .nonce = message.id, .process = {}, .has_spoken = true};
+  std::list<Leaving> left;
+  if (known != members_.end()) {
+    // The announcement contains whatever is unread in the old connection; if that were read later,
+    // it would count twice.
+    const MemberId before = known->first;
+    announced.stale_counts = std::move(known->second.stale_counts);
+    if (known->second.has_spoken) {
+      os_.saw(Probe::member_came_back);
+    }
+    left.push_back({.member = before, .abandons = false});
+    std::erase_if(connections_, [=](const auto& item) { return item.second.member == before; });
+    leaving_.splice(leaving_.end(), left);
+    members_.erase(known);
+  }
+  made.begin()->second.process = std::move(connection.announcing_process);
+  members_.merge(made);
+  connection.member = member;
+  for (const Entry& entry : connection.announcing) {
+    if (registry_.knows(entry.resource)) {
+      registry_.add(member, entry.resource, entry.count);
+    } else {
+      // What the ledger does not know was forgotten, or cleaned up, and this process not told.
+      os_.saw(Probe::announced_what_was_forgotten);
+      announced.stale_counts[entry.resource] = entry.count;
+      tell_forgotten(member, entry.resource);
+    }
+  }
+  connection.announcing.clear();
+  members_.at(member).announced = !message.again;
+  answer(connection, message.id);
+}
+
+void Daemon::take_register(ConnectionId id, Connection& connection, Message& message) {
+  for (const Entry& entry : message.entries) {
+    // Either the thing is being deleted, and whoever creates it now would lose it; or somebody may
+    // yet announce the life of the name that is over, or may be over. Wait for the end of that.
+    const bool waits_for_all = may_be_over(entry);
+    if (cleaner_.is_under_way(entry.resource) || tombstones_.contains(entry.resource) ||
+        waits_for_all) {
+      waits_for_all_ = waits_for_all_ || waits_for_all;
+      os_.saw(Probe::register_waited);
+      parked_.push_back({.from = id, .message = std::move(message)});
+      return;
+    }
+  }
+  for (const Entry& entry : message.entries) {
+    // Where it is would depend on our own working folder, or on that of the next start.
+    if (is_relative(entry.resource)) {
+      answer(connection, message.id, std::errc::invalid_argument);
+      return;
+    }
+    if (const Status counted = count(*connection.member, entry); !counted) {
+      answer(connection, message.id, counted.error().code);
+      return;
+    }
+    // From here on it is a name in use. What is refused is cleaned up as it would have been.
+    cleaner_.cancel(entry.resource);
+    left_.erase(entry.resource);
+    put_off_.erase(entry.resource);
+    abandoned_.erase(entry.resource);
+  }
+  answer(connection, message.id);
+}
+
+/// Whether only a later announcement can decide if the resource is still the one that is known.
+bool Daemon::may_be_over(const Entry& entry) const {
+  return !entry.identity && registry_.knows(entry.resource) &&
+         registry_.count_of(entry.resource) == 0 && ledger_.identity_of(entry.resource) &&
+         !settled();
+}
+
+/// Records the name and counts the reference, or neither. A name that is already held keeps its
+/// known identity.
+Status Daemon::count(MemberId member, const Entry& entry) {
+  const bool was_known = registry_.knows(entry.resource);
+  const bool goes_on = !entry.identity && registry_.count_of(entry.resource) > 0;
+  registry_.add(member, entry.resource, entry.count);
+  Status entered = os::within_memory("the ledger", [&] {
+    return ledger_.enter(entry.resource,
+                         goes_on ? ledger_.identity_of(entry.resource) : entry.identity);
+  });
+  if (!entered && was_known) {
+    registry_.release(member, entry.resource, entry.count);
+  } else if (!entered) {
+    registry_.forget(entry.resource);
+  }
+  return entered;
+}
+
+/// A name without a count is ignored: its end may be on its way.
+void Daemon::take_identity(Connection& connection, const Message& message) {
+  for (const Entry& entry : message.entries) {
+    Status entered =
+        registry_.knows(entry.resource) ? ledger_.enter(entry.resource, entry.identity) : ok();
+    if (!entered) {
+      answer(connection, message.id, entered.error().code);
+      return;
+    }
+  }
+  answer(connection, message.id);
+}
+
+void Daemon::take_hold(Connection& connection, const Message& message) {
+  for (const Entry& entry : message.entries) {
+    if (registry_.knows(entry.resource)) {
+      if (registry_.count_of(entry.resource) == 0) {
+        os_.saw(Probe::doomed_name_held_again);
+      }
+      registry_.add(*connection.member, entry.resource, entry.count);
+      abandoned_.erase(entry.resource);
+      if (registry_.count_of(entry.resource) >= 3) {
+        os_.saw(Probe::count_reached_three);
+      }
+    } else {
+      complain(connection, "holds an unknown name: ", entry.resource);
+    }
+  }
+}
+
+void Daemon::take_release(Connection& connection, const Message& message) {
+  for (const Entry& entry : message.entries) {
+    const Released released = registry_.release(*connection.member, entry.resource, entry.count);
+    if ((released == Released::unknown || released == Released::not_held) &&
+        !is_stale_release(*connection.member, entry)) {
+      complain(connection,
+               released == Released::unknown ? "releases an unknown name: "
+                                             : "releases a name that it does not hold: ",
+               entry.resource);
+    }
+  }
+}
+
+/// Whether the process could not know that it no longer holds the name. Counts it as released.
+bool Daemon::is_stale_release(MemberId member, const Entry& entry) {
+  auto& stale_counts = members_.at(member).stale_counts;
+  const auto found = stale_counts.find(entry.resource);
+  if (found == stale_counts.end() || found->second < entry.count) {
+    return false;
+  }
+  os_.saw(Probe::stale_release);
+  found->second -= entry.count;
+  if (found->second == 0) {
+    stale_counts.erase(found);
+  }
+  return true;
+}
+
+/// Handles the first `count` waiting requests: a hold that was sent before a forget is forgotten
+/// with the name, and is not a hold of an unknown name.
+void Daemon::forget(std::ptrdiff_t count) {
+  std::list<Parked> due;
+  due.splice(due.end(), forgets_, forgets_.begin(), std::next(forgets_.begin(), count));
+  while (!due.empty()) {
+    std::list<Parked> each;
+    each.splice(each.end(), due, due.begin());
+    Message& message = each.front().message;
+    const auto found = connections_.find(each.front().from);
+    if (found == connections_.end()) {
+      continue;
+    }
+    if (!renounce(message)) {
+      // What may go at any moment is not forgotten yet.
+      os_.saw(Probe::forget_waited);
+      message.again = true;
+      parked_.splice(parked_.end(), each);
+    } else if (!os::had_memory([&] { take_forget(found->second, message); })) {
+      answer(found->second, message.id, std::errc::not_enough_memory);
+    }
+  }
+}
+
+/// Whether the names are not being cleaned up, and will not be.
+bool Daemon::renounce(const Message& message) {
+  bool all = true;
+  for (const Entry& entry : message.entries) {
+    all = cleaner_.renounce(entry.resource) && all;
+  }
+  return all;
+}
+
+/// For names that could not be forgotten and have no count: their clean-up is already cancelled.
+void Daemon::leave_to_the_end(std::span<const Entry> entries) {
+  for (const Entry& entry : entries) {
+    if (!registry_.knows(entry.resource) && ledger_.contains(entry.resource)) {
+      put_off_.insert(entry.resource);
+    }
+  }
+}
+
+void Daemon::take_forget(Connection& connection, const Message& message) {
+  std::set<Resource> made;  // tombstones, if they are needed
+  for (const Entry& entry : message.entries) {
+    made.insert(entry.resource);
+  }
+  for (const Entry& entry : message.entries) {
+    const std::vector<MemberId> holders = registry_.holders_of(entry.resource);
+    for (const MemberId holder : holders) {
+      const auto found = members_.find(holder);
+      if (found != members_.end() && holder != connection.member) {
+        found->second.stale_counts.try_emplace(entry.resource, 0);
+      }
+    }
+    // Nothing fails for want of memory from here on.
+    if (Status struck = ledger_.forget(entry.resource); !struck) {
+      static_cast<void>(os::had_memory(
+          [&] { leave_to_the_end(std::span(&entry, std::to_address(message.entries.end()))); }));
+      answer(connection, message.id, struck.error().code);
+      return;
+    }
+    const bool was_left = left_.erase(entry.resource) + put_off_.erase(entry.resource) > 0;
+    abandoned_.erase(entry.resource);  // Its holder may have died, and it may never be doomed.
+    for (const MemberId holder : holders) {
+      const auto found = members_.find(holder);
+      if (found != members_.end() && holder != connection.member) {
+        found->second.stale_counts.at(entry.resource) += registry_.count_of(holder, entry.resource);
+      }
+    }
+    if (!registry_.forget(entry.resource) && !was_left && !message.again) {
+      complain(connection, "forgets an unknown name: ", entry.resource);
+    }
+    // A member that has not announced yet may hold it, and not know that it is forgotten.
+    bool all_told = settled();
+    for (const MemberId holder : holders) {
+      // Who has left never announces anything again.
+      const bool need_not_know = holder == connection.member || !members_.contains(holder);
+      all_told = (need_not_know || tell_forgotten(holder, entry.resource)) && all_told;
+    }
+    if (!all_told) {
+      os_.saw(Probe::forget_told_late);
+      tombstones_.insert(made.extract(entry.resource));
+    }
+  }
+  answer(connection, message.id);
+  for (const Entry& entry : message.entries) {
+    if (connection.link.wants_space() || connection.link.broken()) {
+      tombstones_.insert(made.extract(entry.resource));
+    } else if (!tombstones_.contains(entry.resource)) {
+      clear_tombstone(entry.resource);
+    }
+  }
+}
+
+/// Whether it is certain that `holder` reads the message before it announces anything again.
+bool Daemon::tell_forgotten(MemberId holder, const Resource& resource) {
+  const auto found = std::ranges::find_if(
+      connections_, [holder](const auto& item) { return item.second.member == holder; });
+  if (found == connections_.end()) {
+    return false;
+  }
+  Link& link = found->second.link;
+  if (!os::had_memory([&] {
+        link.post(encode({.verb = Verb::forget, .entries = {{.resource = resource}}}));
+      })) {
+    link.give_up();
+  }
+  return !link.wants_space() && !link.broken();
+}
+
+/// Runs when all members have announced and all notices have been sent.
+void Daemon::clear_tombstones() {
+  const bool all_told =
+      !tombstones_.empty() && std::ranges::none_of(connections_, [](const auto& item) {
+        return item.second.link.wants_space() || item.second.link.broken();
+      });
+  if (!all_told) {
+    return;
+  }
+  for (const Resource& tombstone : tombstones_) {
+    clear_tombstone(tombstone);
+  }
+  tombstones_.clear();
+  retry_parked();
+}
+
+void Daemon::clear_tombstone(const Resource& resource) {
+  if (const Status done = ledger_.lay_to_rest(resource); !done) {
+    report_not_struck(resource, done.error());
+  }
+}
+
+void Daemon::report_not_struck(const Resource& resource, const Error& why) noexcept {
+  os::report_quietly(os_, [&] {
+    return "lastref tracker: could not strike " + to_text(resource) + ": " + describe(why);
+  });
+}
+
+/// Answers the first `count` requests, only after a round that began when they had been read: that
+/// round sees any death before the request. Nor does it answer before all references of the members
+/// that left are dropped.
+void Daemon::tell_counts(std::ptrdiff_t count) {
+  if (!leaving_.empty()) {
+    return;
+  }
+  std::list<Parked> due;
+  due.splice(due.end(), asked_, asked_.begin(), std::next(asked_.begin(), count));
+  for (const Parked& question : due) {
+    const auto found = connections_.find(question.from);
+    if (found != connections_.end() &&
+        !os::had_memory([&] { tell_counts(found->second, question.message); })) {
+      answer(found->second, question.message.id, std::errc::not_enough_memory);
+    }
+  }
+}
+
+void Daemon::tell_counts(Connection& connection, const Message& message) {
+  Message reply{.verb = Verb::reply, .id = message.id, .entries = {}};
+  for (const Holding& holding : registry_.holdings()) {
+    const auto holder = members_.find(holding.holder);
+    reply.entries.push_back({.resource = holding.resource,
+                             .holder = holder == members_.end() ? 0 : holder->second.pid,
+                             .count = holding.count});
+  }
+  for (Packet& packet : encode_split(reply)) {
+    connection.link.post(std::move(packet));
+  }
+}
+
+/// A line for each type, with the names that were not released.
+std::vector<std::string> Daemon::leavings() const {
+  std::map<ResourceType, std::vector<const Resource*>> names;
+  for (const Resource& resource : abandoned_) {
+    if (registry_.knows(resource) && registry_.count_of(resource) == 0) {
+      names[resource.type].push_back(&resource);
+    }
+  }
+  std::vector<std::string> lines;
+  for (const auto& [type, of_type] : names) {
+    std::string line = "lastref tracker: the last process of the tree left " +
+                       std::to_string(of_type.size()) + " " + std::string(name_of(type)) +
+                       (of_type.size() == 1 ? ":" : "s:");
+    std::size_t told = 0;
+    for (; told < of_type.size(); ++told) {
+      const std::string name = " " + to_text(*of_type[told]);
+      if (line.size() + name.size() > leavings_size_max) {
+        break;
+      }
+      line += name;
+    }
+    if (told < of_type.size()) {
+      line += " and " + std::to_string(of_type.size() - told) + " more";
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+/// Tries again to clean up what could not be cleaned up before: it may have been removed with the
+/// folder that contained it, or after its name was registered again. Returns whether nothing is
+/// left.
+bool Daemon::try_again() {
+  Cleaner cleaner(os_, {.attempts = 1});
+  std::vector<Resource> names = ledger_.names();
+  order_for_cleanup(names);
+  for (const Resource& name : names) {
+    cleaner.add(name, ledger_.identity_of(name));
+  }
+  bool clean = true;
+  while (!cleaner.empty()) {
+    for (const Cleaned& cleaned : cleaner.step(os_.now())) {
+      if (!cleaned.status) {
+        clean = false;
+        os::report_quietly(os_, [&] {
+          return "lastref tracker: left to the next start: " + to_text(cleaned.resource) + ": " +
+                 describe(cleaned.status.error());
+        });
+        continue;
+      }
+      os_.saw(Probe::end_cleaned_what_was_put_off);
+      if (const Status struck = ledger_.strike(cleaned.resource); !struck) {
+        // If all else is clean, the ledger itself goes.
+        report_not_struck(cleaned.resource, struck.error());
+      }
+    }
+  }
+  return clean;
+}
+
+/// For the end, when there is no client left to serve.
+Status Daemon::wait_for_clean_up() {
+  std::optional<std::chrono::nanoseconds> timeout;
+  if (const auto due = cleaner_.due()) {
+    timeout = *due - os_.now();
+    if (*timeout <= os::Instant(0)) {
+      return ok();
+    }
+  }
+  std::array items{os::PollItem{.fd = cleaner_.news(), .want_read = true}};
+  const auto waited = os_.poll(items, timeout);
+  if (!waited && waited.error().code != std::errc::interrupted &&
+      ++poll_failures_ == failures_max) {
+    return failure(waited.error());
+  }
+  return ok();
+}
+
+Status Daemon::clean_all() {
+  while (!cleaner_.empty()) {
+    LASTREF_CHECK(wait_for_clean_up());
+    clean();
+  }
+  return ok();
+}
+
+Status Daemon::end() {
+  os_.step(Step::tracker_ending);
+  // From here on joining is refused. A client that has connected meanwhile sees the end of its
+  // connection.
+  if (listener_) {
+    static_cast<void>(os_.shut_down(listener_.get()));
+  }
+  std::vector<std::string> lines;
+  LASTREF_CHECK(insist(os_, [&] {
+    lines = leavings();
+    return ok();
+  }));
+  if (!lines.empty()) {
+    os_.saw(Probe::names_left_behind);
+  }
+  LASTREF_CHECK(insist(os_, [&] {
+    std::vector<Resource> names = registry_.doomed();
+    names.insert(names.end(), put_off_.begin(), put_off_.end());
+    order_for_cleanup(names);
+    for (const Resource& name : names) {
+      cleaner_.add(name, ledger_.identity_of(name));
+    }
+    return ok();
+  }));
+  LASTREF_CHECK(insist(os_, [this] { return clean_all(); }));
+  // After the deed, which must not wait for somebody to read.
+  for (const std::string& line : lines) {
+    os::report_quietly(os_, line);
+  }
+  if (accept_failures_ > 0) {
+    os::report_quietly(os_, "lastref tracker: to the end nobody more could be let in");
+  }
+  bool is_clean = false;
+  LASTREF_CHECK(insist(os_, [&] {
+    is_clean = try_again();
+    return ok();
+  }));
+  std::optional<TreeRemoval> removal;
+  LASTREF_CHECK(insist(os_, [&] {
+    removal.emplace(paths_);
+    return ok();
+  }));
+  if (!is_clean) {
+    // The ledger stays, and no process does: the next start tries again.
+    os_.saw(Probe::names_left_to_next_start);
+    return os::discard(os_, removal->socket());
+  }
+  Status removed = removal->remove(os_);
+  for (int removals = 1; !removed && removals < removals_max; ++removals) {
+    os_.saw(Probe::tree_removed_at_second_try);
+    removed = removal->remove(os_);  // What is already removed is no error.
+  }
+  return removed;
 }
 
 }  // namespace lastref::tracker

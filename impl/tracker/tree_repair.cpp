@@ -1,20 +1,10 @@
-// How a root recreates the parts of its tree that were removed.
-//
-// Open descriptors outlive the names of their files: the members keep their locks, and the last
-// tracker continued to write to its ledger. So the root ends the tracker, recreates the lost parts
-// under the same names, which are the only ones that members know, and starts a tracker that
-// inherits the old parts that the root still has. That tracker reads the old ledger. The old locks
-// show it which members have not moved to the new lock. While there are such members, the new
-// ledger stays empty: a sweep that sees only the new lock could take the tree for an orphaned one.
-// If the root dies before the next tracker runs, a sweep finds nothing that it could remove by
-// mistake.
+#include "impl/tracker/tree_repair.hpp"
+
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <lastref/probe.hpp>
 
-#include "impl/tracker/client_state.hpp"
 #include "impl/tracker/ledger.hpp"
 
 namespace lastref::tracker {
@@ -41,61 +31,26 @@ void end_waiting(os::Os& os, os::Fd listener) {
 
 }  // namespace
 
-Result<std::string> Client::State::tree() {
-  if (root_) {
-    const os::Held held(*monitor_);
-    if (started_ && !broken_) {
-      LASTREF_TRY(lost, find_lost(os_, paths_, lock_, parts_));
-      LASTREF_CHECK(lost.any() ? replace_tracker() : ok());
-    }
-  }
-  LASTREF_CHECK(ready());
-  return paths_.folder;
-}
-
-/// Kills the tracker. The I/O thread sees its death, recreates what is lost and starts the next
-/// one.
-Status Client::State::replace_tracker() {
-  if (tracker_) {
-    Status killed = os_.signal_process(tracker_.get(), os::Signal::kill);
-    if (!killed && !is_dead(tracker_.get())) {
-      return killed;
-    }
-  }
-  if (std::exchange(announced_, false)) {
-    trackers_ = 0;  // The tracker did not die by itself.
-  }
-  return ok();
-}
-
-bool Client::State::is_dead(os::Fd process) {
-  std::array items{os::PollItem{.fd = process, .want_read = true}};
-  const auto polled =
-      os::retry_interrupted([&] { return os_.poll(items, std::chrono::nanoseconds(0)); });
-  return polled && items[0].readable;
-}
-
-/// Called when no tracker runs. Returns whether anything had been removed.
-Result<bool> Client::State::repair() {
+Result<bool> TreeRepair::repair(std::uint32_t nonce) {
   for (int tries = 1;; ++tries) {
-    Result<bool> repaired = repair_once();
+    Result<bool> repaired = repair_once(nonce);
     if (repaired || tries == tries_max) {
       return repaired;
     }
   }
 }
 
-Result<bool> Client::State::repair_once() {
+Result<bool> TreeRepair::repair_once(std::uint32_t nonce) {
   LASTREF_CHECK(forget_blank_ledger());
   LASTREF_TRY(lost, find_lost(os_, paths_, lock_, parts_));
   if (!lost.any()) {
     return false;
   }
-  LASTREF_CHECK(make_again(lost));
+  LASTREF_CHECK(make_again(lost, nonce));
   return true;
 }
 
-Status Client::State::make_again(const LostParts& lost) {
+Status TreeRepair::make_again(const LostParts& lost, std::uint32_t nonce) {
   if (lost.lock || lost.ledger) {
     if (!old_ledger_) {
       old_ledger_ = std::move(parts_.ledger);
@@ -104,12 +59,12 @@ Status Client::State::make_again(const LostParts& lost) {
   }
   if (lost.lock) {
     old_locks_.reserve(old_locks_.size() + 1);
-    LASTREF_TRY(lock, make_lock_again(os_, paths_, stopping_ ? 0 : nonce_));
+    LASTREF_TRY(lock, make_lock_again(os_, paths_, nonce));
     std::swap(lock_, lock);
     old_locks_.push_back(std::move(lock));
     // The root keeps its other byte of the old lock: members use it to test whether the root lives.
-    if (!stopping_) {
-      static_cast<void>(leave_lock(old_locks_.back(), nonce_));
+    if (nonce != 0) {
+      static_cast<void>(leave_lock(old_locks_.back(), nonce));
     }
   }
   if (lost.lock || lost.ledger) {
@@ -132,13 +87,13 @@ Status Client::State::make_again(const LostParts& lost) {
   return ok();
 }
 
-std::string Client::State::repair_notice() const {
+std::string TreeRepair::repair_notice() const {
   return "lastref: files in " + paths_.folder +
          " were removed; they were made again, and another tracker starts";
 }
 
 /// The old ledger is no longer needed when a tracker has moved its names into the new one.
-Status Client::State::forget_blank_ledger() {
+Status TreeRepair::forget_blank_ledger() {
   if (old_ledger_) {
     LASTREF_TRY(blank, Ledger::is_blank(os_, old_ledger_.get()));
     if (blank) {
@@ -148,8 +103,7 @@ Status Client::State::forget_blank_ledger() {
   return ok();
 }
 
-/// Called when no tracker runs, by a root that leaves. A later sweep then finds the names.
-void Client::State::save_names(bool has_others) {
+void TreeRepair::save_names(bool has_others) {
   if (!lock_) {
     return;
   }
@@ -158,7 +112,7 @@ void Client::State::save_names(bool has_others) {
     saved = has_unsaved_names();
   }
   if (saved && *saved) {
-    saved = repair();
+    saved = repair(0);
     const auto moved = [&]() -> Status {
       LASTREF_TRY(ledger, Ledger::of(os_, std::move(old_ledger_)));
       return ledger.move_to(paths_.ledger());
@@ -178,7 +132,7 @@ void Client::State::save_names(bool has_others) {
 }
 
 /// Whether the last tracker had names that a sweep would not find.
-Result<bool> Client::State::has_unsaved_names() {
+Result<bool> TreeRepair::has_unsaved_names() {
   LASTREF_CHECK(forget_blank_ledger());
   if (old_ledger_) {
     return true;
@@ -188,8 +142,7 @@ Result<bool> Client::State::has_unsaved_names() {
                                      : Result<bool>(false);
 }
 
-/// Whether another process holds a lock that a sweep does not check. True when in doubt.
-bool Client::State::has_others() {
+bool TreeRepair::has_others() {
   return std::ranges::any_of(old_locks_, [&](const LockFile& old_lock) {
     auto holder = find_any_lock(os_, old_lock.get());
     for (int tries = 1; !holder && tries < tries_max; ++tries) {
