@@ -8,7 +8,6 @@
 #include "impl/array/npy_open.hpp"
 #include "impl/array/npy_start.hpp"
 #include "impl/array/own_file.hpp"
-#include "impl/array/path_of.hpp"
 #include "impl/os/about.hpp"
 #include "impl/os/within_memory.hpp"
 

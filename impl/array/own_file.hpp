@@ -1,11 +1,13 @@
 // own_file: makes a file in place of the one with that name, and removes it if it was not
-// completed.
+// completed; and the name that other processes find it by.
 #pragma once
 
 #include <string>
 
 #include <lastref/os.hpp>
 #include <lastref/owners.hpp>
+
+#include "impl/os/folders.hpp"
 
 namespace lastref::array {
 
@@ -74,6 +76,16 @@ inline Result<os::UniqueFd> open_named(os::Os& os,
     where =
         target.starts_with('/') ? os::PathAt(target) : os::PathAt(where.folder, folder + target);
   }
+}
+
+/// The path from the root, as of now: the program may change its folder. A path below an open
+/// folder stays as it is, and so means nothing to another process.
+///
+/// Errors          as from_root.
+/// Crossings       working_folder, for a name in the working folder.
+inline Result<std::string> path_of(os::Os& os, const os::PathAt& where) {
+  return where.folder == os::Fd::current_folder ? os::from_root(os, where.path)
+                                                : Result<std::string>(where.path);
 }
 
 }  // namespace lastref::array

@@ -6,6 +6,8 @@
 
 #include <lastref/probe.hpp>
 
+#include "impl/os/within_memory.hpp"
+
 namespace lastref::backends {
 namespace {
 
@@ -13,6 +15,22 @@ constexpr int own_pipe_tries = 3;
 /// Jobs that a worker has at a time, if they are brief: one that runs, and one that is there when
 /// it is done. Others wait for whoever is free first, for what was given is not taken back.
 constexpr std::size_t brief_at_a_time = 2;
+
+constexpr int poll_failures_max = 10;
+/// A shorter result is not worth a message of its own before the next job.
+constexpr std::chrono::milliseconds brief{1};
+/// A worker that has closed its pipes is usually about to die. Its exit tells more than our kill.
+constexpr std::chrono::seconds last_breath{1};
+
+/// The same, if there is memory for it.
+Failure copy_of(const Failure& failure) noexcept {
+  Failure copy = Error{.code = std::errc::not_enough_memory, .subject = {}};
+  static_cast<void>(os::had_memory([&] {
+    Failure whole = failure;
+    copy = std::move(whole);
+  }));
+  return copy;
+}
 
 }  // namespace
 
@@ -305,6 +323,451 @@ void ProcessPool::end() {
     hearer.thread.reset();
   }
   home_->wait_for_tellers();
+}
+
+/// What each of the two listener threads does.
+void ProcessPool::run(std::size_t at) {
+  {
+    const os::Held held(*monitor_);
+    hearers_[at].id = os_.thread_id();
+  }
+  for (;;) {
+    const auto thrown = thrown_by([&] { serve(at); }, "what a pool has to say");
+    if (!thrown) {
+      return;
+    }
+    // Without memory there is no job that it could answer; the next pool may have some.
+    static_cast<void>(thrown_by([&] { give_in(at, *thrown); }, "the end of a pool"));
+  }
+}
+
+/// The pool cannot continue. Only the leader ends it; the other thread only kills the workers.
+void ProcessPool::give_in(std::size_t at, const Failure& failure) {
+  {
+    const os::Held held(*monitor_);
+    if (!may_lead(at)) {
+      const Error* error = std::get_if<Error>(&failure);
+      const Error unknown;
+      kill_all_for(error == nullptr ? unknown : *error);
+      // There is nothing to listen for but the leader: it would fail again and again.
+      hearers_[at].has_seen = true;
+      return;
+    }
+  }
+  break_down(failure);
+}
+
+/// Runs until the thread is to leave.
+void ProcessPool::serve(std::size_t at) {
+  for (;;) {
+    JobPtr job;
+    switch (next(at, job)) {
+      case Next::listen:
+        listen(at);
+        break;
+      case Next::tell:
+        job->tell();
+        job.reset();
+        parts_.release_gone();
+        break;
+      case Next::catch_up:
+        catch_up();
+        break;
+      case Next::break_down:
+        break_down(canceled().error());
+        break;
+      case Next::leave:
+        return;
+    }
+  }
+}
+
+/// Waits while there is nothing to do. `job` is the one to report.
+ProcessPool::Next ProcessPool::next(std::size_t at, JobPtr& job) {
+  const os::Held held(*monitor_);
+  Hearer& self = hearers_[at];
+  self.is_away = false;
+  for (;;) {
+    const bool leads = may_lead(at);
+    self.has_seen = self.has_seen && !leads;
+    if (leads && ((ending_ && !is_down_) || (canceled_ && !broken_))) {
+      is_down_ = ending_;
+      return Next::break_down;
+    }
+    if (may_catch_up(at)) {
+      self.is_away = true;
+      return Next::catch_up;
+    }
+    if (!untold_.empty() && (!leads || broken_)) {
+      job = std::move(untold_.front());
+      untold_.pop_front();
+      self.is_away = true;
+      return Next::tell;
+    }
+    if (ending_ && is_down_) {
+      return Next::leave;
+    }
+    if (!ending_ && !broken_ && (leads || !self.has_seen)) {
+      return Next::listen;
+    }
+    idle(self);
+  }
+}
+
+/// Takes the lead if nobody has it.
+bool ProcessPool::may_lead(std::size_t at) {
+  if (hearers_[leader_].is_away && leader_ != at) {
+    leader_ = at;
+    os_.saw(Probe::hearer_took_lead);
+    is_new_leader_ = true;
+  }
+  return leader_ == at;
+}
+
+/// Whether a deferred call is to run, and the other listener is there to lead meanwhile.
+bool ProcessPool::may_catch_up(std::size_t at) const {
+  return !deferred_.empty() && !hearers_[1 - at].is_away && !ending_ && !broken_;
+}
+
+/// Runs one of them: it may take its time, and the other listener can do the next.
+void ProcessPool::catch_up() {
+  std::shared_ptr<Deferred> who;
+  {
+    const os::Held held(*monitor_);
+    if (!deferred_.empty()) {
+      who = deferred_.front().lock();
+      deferred_.pop_front();
+    }
+  }
+  if (who) {
+    who->catch_up();
+  }
+}
+
+void ProcessPool::idle(Hearer& hearer) {
+  hearer.is_idle = true;
+  monitor_->wait();
+  hearer.is_idle = false;
+}
+
+/// The timeout of the poll: workers that have closed their pipes have some time to die.
+std::optional<std::chrono::nanoseconds> ProcessPool::poll_timeout() {
+  std::optional<std::chrono::nanoseconds> least;
+  for (const auto& worker : group_.workers()) {
+    if (worker->silent_since && !worker->trouble) {
+      const auto left =
+          std::max(*worker->silent_since + last_breath - os_.now(), os::Instant::zero());
+      least = std::min(least.value_or(left), left);
+    }
+  }
+  return least;
+}
+
+void ProcessPool::end_the_silent() {
+  const os::Held held(*monitor_);
+  if (broken_) {
+    return;  // As in kill_all_for.
+  }
+  for (const auto& worker : group_.workers()) {
+    if (worker->silent_since && !worker->trouble &&
+        os_.now() >= *worker->silent_since + last_breath) {
+      os_.saw(Probe::silent_worker_ended);
+      worker->trouble = error_about(std::errc::broken_pipe, "");
+      static_cast<void>(os::had_memory([&] {
+        worker->trouble->subject =
+            "worker " + std::to_string(worker->pid) + " closed its pipe, and was ended";
+      }));
+      group_.kill(*worker);
+    }
+  }
+}
+
+/// The wake pipe, and three for each worker; the listener that does not lead polls only for deaths.
+void ProcessPool::fill_items(Hearer& hearer, bool leads) const {
+  std::vector<os::PollItem>& items = hearer.items;
+  items.clear();
+  items.push_back({.fd = hearer.wake_read.get(), .want_read = true});
+  for (const auto& worker : group_.workers()) {
+    items.push_back({.fd = worker->process.get(), .want_read = true});
+    if (leads) {
+      items.push_back({.fd = worker->results.at_end() ? os::Fd::none : worker->results.fd(),
+                       .want_read = true});
+      items.push_back(
+          {.fd = worker->jobs.is_empty() ? os::Fd::none : worker->jobs.fd(), .want_write = true});
+    }
+  }
+}
+
+void ProcessPool::listen(std::size_t at) {
+  Hearer& self = hearers_[at];
+  std::vector<os::PollItem>& items = self.items;
+  std::optional<std::chrono::nanoseconds> timeout;
+  bool leads = false;
+  bool is_new = false;
+  {
+    const os::Held held(*monitor_);
+    if (ending_ || broken_) {
+      return;
+    }
+    leads = leader_ == at;
+    is_new = leads && std::exchange(is_new_leader_, false);
+    fill_items(self, leads);
+    timeout = leads ? poll_timeout() : std::nullopt;
+  }
+  if (is_new) {
+    // A poll does not report what the other listener has already read from the pipes.
+    for (const auto& worker : group_.workers()) {
+      if (!read(at, *worker)) {
+        return;
+      }
+    }
+    return;
+  }
+  auto ready = os_.poll(items, timeout);
+  if (timeout) {
+    end_the_silent();
+  }
+  if (!ready) {
+    if (ready.error().code != std::errc::interrupted && ++self.poll_failures >= poll_failures_max) {
+      give_in(at, std::move(ready).error());
+    }
+    return;
+  }
+  self.poll_failures = 0;
+  if (items.front().readable) {
+    drain(self);
+  }
+  if (leads) {
+    act(at, items);
+    return;
+  }
+  const os::Held held(*monitor_);
+  self.has_seen =
+      std::any_of(items.begin() + 1, items.end(), [](const auto& item) { return item.readable; });
+}
+
+void ProcessPool::act(std::size_t at, const std::vector<os::PollItem>& items) {
+  // A death ends the other workers too: no worker is checked after that.
+  for (std::size_t item = 1; item + items_of_worker <= items.size(); item += items_of_worker) {
+    WorkerProcess& worker = *group_.workers()[(item - 1) / items_of_worker];
+    if ((items[item + 1].readable || items[item + 1].hung_up) && !hear(at, worker)) {
+      return;
+    }
+    if (items[item + 2].writable || items[item + 2].hung_up) {
+      const os::Held held(*monitor_);
+      flush(worker);
+    }
+    if (items[item].readable && reap(at, worker)) {
+      return;
+    }
+  }
+}
+
+/// Whether it still leads after a callback.
+bool ProcessPool::goes_on(std::size_t at) {
+  const os::Held held(*monitor_);
+  if (leader_ != at) {
+    return false;
+  }
+  hearers_[at].is_away = false;
+  return true;
+}
+
+/// Empties the wake pipe. One that cannot be read would wake us again and again.
+void ProcessPool::drain(Hearer& hearer) {
+  std::array<std::byte, 64> drained{};
+  Status read = ok();
+  for (int tries = 0; tries < own_pipe_tries; ++tries) {
+    const auto got = os_.read(hearer.wake_read.get(), drained);
+    read = status_of(got);
+    if (got || got.error().code == std::errc::resource_unavailable_try_again) {
+      read = ok();
+      break;
+    }
+  }
+  const os::Held held(*monitor_);
+  // A thread that wakes us after the read writes nothing, but it acted before our next check.
+  hearer.is_woken = false;
+  if (!read) {
+    kill_all_for(read.error());
+  }
+}
+
+/// Handles the messages of the worker. False if another listener leads since.
+bool ProcessPool::hear(std::size_t at, WorkerProcess& worker) {
+  if (Status filled = worker.results.fill(); !filled) {
+    distrust(worker, std::move(filled).error());
+    return true;
+  }
+  return read(at, worker);
+}
+
+bool ProcessPool::read(std::size_t at, WorkerProcess& worker) {
+  for (;;) {
+    auto message = worker.results.next();
+    if (!message) {
+      distrust(worker, std::move(message).error());
+      return true;
+    }
+    if (!*message) {
+      break;
+    }
+    if (!obey(worker, **message)) {
+      return true;  // Its later messages are not to be trusted either.
+    }
+    if (!goes_on(at)) {
+      return false;  // The other listener reads on.
+    }
+  }
+  if (worker.results.at_end()) {
+    // It will never send anything again, whether it is dead already or has closed its pipe.
+    const os::Held held(*monitor_);
+    give_up(worker);
+  }
+  return true;
+}
+
+/// False if the worker is no longer trusted.
+bool ProcessPool::obey(WorkerProcess& worker, const Message& message) {
+  if (message.kind == Kind::gave_up) {
+    const Result<Failure> why = decode_failure(message.body);
+    const Error* const error = why ? std::get_if<Error>(&*why) : nullptr;
+    const os::Held held(*monitor_);
+    if (error != nullptr && error->code != std::errc::not_enough_memory) {
+      worker.reason = lastref::describe(*error);
+    } else if (error != nullptr && !worker.trouble) {
+      worker.trouble = *error;
+    }
+    return true;  // It is about to die.
+  }
+  os::Unpacker unpacker(message.body);
+  const auto number = unpacker.number<std::uint64_t>();
+  const auto busy = unpacker.number<std::int64_t>();
+  const bool is_answer =
+      !unpacker.failed() && (message.kind == Kind::results || message.kind == Kind::failed);
+  Answer answer;
+  if (is_answer) {
+    const os::Bytes body = message.body.subspan(sizeof number + sizeof busy);
+    answer = {.kind = message.kind, .body = {body.begin(), body.end()}};
+  }
+  // A job that is taken from the worker has to be finished here.
+  Jobs job = is_answer ? take_job(worker, number, busy) : Jobs();
+  if (job.empty()) {
+    distrust(worker, error_about(std::errc::bad_message, "a worker answers what was not asked"));
+    return false;
+  }
+  finish(std::move(job), std::move(answer));
+  return true;
+}
+
+/// The job that the worker has finished, after the worker got another. None if the number is wrong.
+Jobs ProcessPool::take_job(WorkerProcess& worker, std::uint64_t number, std::int64_t busy) {
+  Jobs job;
+  const os::Held held(*monitor_);
+  if (worker.in_flight.empty() || worker.in_flight.front()->number != number) {
+    return job;
+  }
+  job.splice(job.begin(), worker.in_flight, worker.in_flight.begin());
+  worker.is_brief = std::chrono::nanoseconds(busy) < brief;
+  hand_out();
+  return job;
+}
+
+void ProcessPool::distrust(WorkerProcess& worker, Error trouble) {
+  const os::Held held(*monitor_);
+  if (ending_ || broken_) {  // No job is left to fail for it.
+    os::report_quietly(os_, [&] { return "lastref: a worker is ended, for " + describe(trouble); });
+  }
+  os_.saw(Probe::worker_distrusted);
+  if (!worker.trouble) {
+    worker.trouble = std::move(trouble);
+  }
+  worker.results.close();
+  retire(worker);
+}
+
+/// The worker has died, and what it said before was heard. False if nobody can tell how.
+bool ProcessPool::reap(std::size_t at, WorkerProcess& worker) {
+  // Before it is reaped: whoever leads then has to see it dead, too.
+  if (!worker.results.at_end() && !hear(at, worker)) {
+    return true;
+  }
+  bool is_dead = false;
+  const auto exit = group_.reap(worker, is_dead);
+  if (!is_dead) {
+    return false;
+  }
+  TerminatedWorker dead{.pid = worker.pid, .exit = exit, .reason = std::move(worker.reason)};
+  Failure failure;
+  {
+    const os::Held held(*monitor_);
+    if (!worker.in_flight.empty()) {
+      static_cast<void>(
+          os::had_memory([&] { dead.task = describe(worker.in_flight.front()->tasks); }));
+    }
+    failure = std::move(dead);
+    if (worker.trouble) {
+      failure = *std::move(worker.trouble);
+    }
+    wake_all();
+    if (!worker.in_flight.empty()) {
+      os_.saw(Probe::worker_died_at_work);
+    }
+    // Its jobs are among those that fail.
+    queue_.splice(queue_.begin(), worker.in_flight);
+    group_.remove(worker);
+  }
+  break_down(failure);
+  return true;
+}
+
+/// Fails all jobs at once, and then ends all workers.
+void ProcessPool::break_down(const Failure& failure) {
+  Jobs jobs;
+  bool kills = false;
+  {
+    const os::Held held(*monitor_);
+    jobs = take_all_jobs();
+    kills = !jobs.empty() || !ending_;
+    if (!broken_) {
+      broken_ = copy_of(failure);
+    }
+    if (kills) {
+      group_.kill_all();
+    }
+    wake_all();
+    monitor_->notify_all();
+  }
+  // The references are kept until their workers are dead.
+  std::list<std::vector<Sent>> sent;
+  while (!jobs.empty()) {
+    Jobs job;
+    job.splice(job.begin(), jobs, jobs.begin());
+    sent.splice(sent.end(), job.front()->sent);
+    finish(std::move(job), copy_of(failure));
+  }
+  group_.end(kills);
+}
+
+/// For one job.
+void ProcessPool::finish(Jobs job, Reply reply) {
+  Job& one = *job.front();
+  for (std::vector<Sent>& all : one.sent) {
+    for (Sent& sent : all) {
+      static_cast<void>(sent.arrived());
+    }
+  }
+  one.sent.clear();
+  const bool is_told_at_once = one.is_told_at_once(reply);
+  one.arrive(std::move(reply));
+  if (is_told_at_once) {
+    one.tell();
+    parts_.release_gone();
+    return;
+  }
+  const os::Held held(*monitor_);
+  untold_.splice(untold_.end(), job);
+  wake(hearers_[1 - leader_]);
 }
 
 }  // namespace lastref::backends

@@ -157,7 +157,7 @@ struct Meeting {
 };
 
 const Meeting meetings[] = {
-    {"array/array_node.hpp", {"Array", "WeakArrayKeyMap"}},
+    {"array/array.cpp", {"Array", "WeakArrayKeyMap"}},
     {"backends/auto_batching.hpp", {"ProcessBackend"}},
     {"backends/call.cpp", {"ParallelInProcesses", "ParallelInThreads", "ParallelInTurn"}},
     {"backends/parallel.cpp", {"ParallelInProcesses", "ParallelInThreads", "ParallelInTurn"}},
@@ -188,10 +188,9 @@ const Meeting meetings[] = {
     {"os/process_objects.cpp", {"Session"}},
     {"include/lastref/process_objects.hpp", {"Session"}},
     {"os/shared_word.hpp", {"MultiprocessFileCache"}},
-    {"reducers/forward.cpp", {"ForwardReducer"}},
+    {"reducers/reducers.cpp", {"ForwardReducer"}},
     {"reducers/receiver.cpp", {"Receiver", "BackwardReducer"}},
-    {"resources/clean_up.cpp", {}, "a list that only grows, by one exchange"},
-    {"resources/contexts.hpp", {"TemporaryResources"}},
+    {"resources/temporary_resources.cpp", {"TemporaryResources"}},
     {"tracker/client_state.cpp", {"Client"}},
     {"tracker/deeds.hpp", {}, "the tracker's process runs nothing else and forks nothing"},
 };

@@ -10,7 +10,6 @@
 
 #include "impl/array/npy_open.hpp"
 #include "impl/os/within_memory.hpp"
-#include "impl/reducers/views.hpp"
 
 namespace lastref {
 namespace {
@@ -25,7 +24,106 @@ std::string text_of(const Array& array) {
   return "(shape (" + shape + "), dtype " + array.dtype().text() + ')';
 }
 
+/// Whether the error means that no other process will find the file there either.
+bool is_out_of_sight(std::errc code) {
+  return code == std::errc::no_such_file_or_directory || code == std::errc::not_a_directory ||
+         code == std::errc::filename_too_long || code == std::errc::too_many_symbolic_link_levels;
+}
+
+/// Whether the path of the map still leads to the file.
+Result<bool> is_there(os::Os& os, const FileMap& file) {
+  if (!file.path.starts_with('/')) {
+    return false;  // It is in a folder that was open; the path of that is unknown.
+  }
+  const auto there = os.status_at(file.path);
+  if (!there) {
+    return is_out_of_sight(there.error().code) ? Result<bool>(false) : failure(there.error());
+  }
+  return is_same(os::identity_of(*there), file.identity);
+}
+
+/// The file that receivers can map instead of the array; none if it is mapped copy-on-write,
+/// because its stores stay in this process.
+const FileMap* file_of(const Array& array) noexcept {
+  const std::optional<FileMap>& file = array.memory()->file();
+  return file && file->mode != MapMode::copy_on_write ? &*file : nullptr;
+}
+
+/// The array as a view of its file; none if the path of its map no longer leads to that file,
+/// because it is missing or another file has the name. Only for an array with a file.
+/// Errors          of status_at, except that there is no file.
+/// Crossings       status_at.
+Result<std::optional<StridedFromMemmap>> reduce_view(os::Os& os, const Array& array) {
+  const FileMap& file = *file_of(array);
+  LASTREF_TRY(there, is_there(os, file));
+  if (!there) {
+    return std::optional<StridedFromMemmap>();
+  }
+  const Array map = array.base().value_or(array);
+  const os::Bytes bounds = array.bounds();
+  StridedFromMemmap view{
+      .filename = file.path,
+      .dtype = array.dtype(),
+      .mode = file.mode == MapMode::create ? MapMode::read_write : file.mode,
+      .offset =
+          file.offset + static_cast<std::uint64_t>(bounds.data() - array.memory()->bytes().data()),
+      .order = map.is_f_contiguous() && !map.is_c_contiguous() ? Order::f : Order::c,
+      .shape = array.shape(),
+      .identity = file.identity};
+  if (!array.writable()) {
+    view.mode = MapMode::read;  // As a broadcast view of what can be written to.
+  }
+  if (!array.is_contiguous(view.order)) {
+    view.strides = array.strides();
+    view.total_buffer_len = bounds.size();
+  }
+  return std::optional(std::move(view));
+}
+
+/// An array without the axes along which its elements repeat, and its shape with them.
+struct Once {
+  Array elements;
+  std::optional<Shape> repeated_to = {};
+};
+
+/// Errors          not_enough_memory.
+Result<Once> without_repeats(const Array& array) {
+  Shape shape = array.shape();
+  bool repeats = false;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (array.strides()[axis] == 0 && shape[axis] > 1 && array.size() > 0) {
+      shape[axis] = 1;
+      repeats = true;
+    }
+  }
+  if (!repeats) {
+    return Once{.elements = array};
+  }
+  // Within the bounds of the array, so only memory can be lacking.
+  LASTREF_TRY(elements, array.as_strided(std::move(shape), array.strides()));
+  return Once{.elements = std::move(elements), .repeated_to = array.shape()};
+}
+
+/// Errors          not_enough_memory.
+Result<Sent> by_value(const Array& array) {
+  LASTREF_TRY(once, without_repeats(array));
+  return Sent{.reduction = ByValue{.elements = std::move(once.elements),
+                                   .repeated_to = std::move(once.repeated_to)}};
+}
+
 }  // namespace
+
+std::optional<Array> backing_memmap(const Array& array) {
+  const Origin origin = array.memory()->origin();
+  if (origin != Origin::file_map && origin != Origin::anonymous_map) {
+    return std::nullopt;
+  }
+  return array.base().value_or(array);
+}
+
+bool has_shareable_memory(const Array& array) {
+  return backing_memmap(array).has_value();
+}
 
 /// Files of arrays that were destroyed since the last release.
 struct ForwardReducer::Gone {
@@ -135,7 +233,7 @@ Status Sent::arrived() {
 
 Result<Sent> ForwardReducer::reduce(const Array& array) {
   return os::within_memory("an array", [&]() -> Result<Sent> {
-    if (reducers::file_of(array) != nullptr) {
+    if (file_of(array) != nullptr) {
       return reduce_mapped(array);
     }
     const bool is_copy_on_write = array.memory()->origin() == Origin::file_map;
@@ -143,17 +241,17 @@ Result<Sent> ForwardReducer::reduce(const Array& array) {
     if (!resources_ || is_copy_on_write || array.dtype().has_object() || !options_.max_nbytes ||
         size <= *options_.max_nbytes) {
       tell(2, [&] { return "sends an array by value " + text_of(array); });
-      return reducers::by_value(array);
+      return by_value(array);
     }
     return reduce_large(array);
   });
 }
 
 Result<Sent> ForwardReducer::reduce_mapped(const Array& array) {
-  LASTREF_TRY(view, reducers::reduce_view(os_, array));
+  LASTREF_TRY(view, reduce_view(os_, array));
   if (!view) {
     tell(2, [&] { return "sends by value what is not where it was mapped " + text_of(array); });
-    return reducers::by_value(array);
+    return by_value(array);
   }
   std::optional<Reference> reference;
   if (receiver_ && receiver_->is_temporary(view->filename)) {
@@ -198,7 +296,7 @@ Result<std::optional<Reference>> ForwardReducer::lend_known(
 
 Result<Sent> ForwardReducer::reduce_large(const Array& array) {
   const Dumping dumping(*this, array.identity());
-  LASTREF_TRY(once, reducers::without_repeats(array));
+  LASTREF_TRY(once, without_repeats(array));
   std::shared_ptr<const TemporaryFile> file;
   LASTREF_TRY(reference, lend_known(array, file));
   if (reference) {
@@ -277,6 +375,49 @@ Status ForwardReducer::release_gone() {
       }
     }
     return all;
+  });
+}
+
+Result<Sent> BackwardReducer::reduce(const Array& array) {
+  return os::within_memory("an array", [&]() -> Result<Sent> {
+    if (file_of(array) == nullptr) {
+      return by_value(array);
+    }
+    LASTREF_TRY(view, reduce_view(os_, array));
+    if (!view || (receiver_ && receiver_->is_temporary(view->filename))) {
+      return by_value(array);
+    }
+    return Sent{.reduction = *std::move(view)};
+  });
+}
+
+Result<Sent> reduce(const ReducerRegistry& registry, const Array& array) {
+  return os::within_memory("an array", [&]() -> Result<Sent> {
+    const bool is_map = backing_memmap(array).has_value();
+    const auto found = registry.find(is_map ? ArrayType::memmap : ArrayType::ndarray);
+    return found == registry.end() ? by_value(array) : found->second(array);
+  });
+}
+
+Status get_memmapping_reducers(os::Os& os,
+                               const ReducerParts& parts,
+                               const ForwardOptions& options,
+                               ReducerRegistry& forward,
+                               ReducerRegistry& backward) {
+  return os::within_memory("reducers", [&]() -> Status {
+    const auto forth = std::make_shared<ForwardReducer>(
+        os, parts.references, parts.resources, options, parts.receiver);
+    const auto back = std::make_shared<BackwardReducer>(os, parts.receiver);
+    // Copies, so that nothing has changed when there is no memory for all.
+    ReducerRegistry with_forth = forward;
+    ReducerRegistry with_back = backward;
+    for (const ArrayType type : {ArrayType::ndarray, ArrayType::memmap}) {
+      with_forth[type] = [forth](const Array& array) { return forth->reduce(array); };
+      with_back[type] = [back](const Array& array) { return back->reduce(array); };
+    }
+    forward.swap(with_forth);
+    backward.swap(with_back);
+    return ok();
   });
 }
 
