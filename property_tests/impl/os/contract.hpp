@@ -74,7 +74,6 @@ const std::vector<FixtureRow>& fixtures();
 /// The real kernel, for tests that only it can pass.
 FixtureRow kernel_fixture();
 FixtureRow sim_fixture();
-FixtureRow gate_fixture();
 
 /// Whether `result` is an error of this row with this code; the message describes it if not.
 testing::AssertionResult fails(const Status& result, Call call, std::errc code);

@@ -1,17 +1,25 @@
 // ledger_test: the ledger on a real file, against a set of names; truncated, failed and killed at
-// any point.
+// any point. A name may have an identity, and the space of many names is given back when few are
+// left.
 #include "impl/tracker/ledger.hpp"
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <ostream>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <rapidcheck/state.h>
 
-#include "property_tests/impl/tracker/book.hpp"
+#include "property_tests/impl/tracker/generators.hpp"
+#include "property_tests/impl/tracker/pretend_process.hpp"
+#include "property_tests/support/fresh_folder.hpp"
 
 namespace lastref::tracker {
 namespace {
@@ -22,6 +30,48 @@ using pretend::Fate;
 using pretend::FreshFolder;
 using pretend::PretendProcess;
 using pretend::RecordLocks;
+
+using Names = std::set<Resource>;
+
+/// A ledger on a file of its own.
+class Book {
+ public:
+  Book() { folder_.write("ledger", ""); }
+  ~Book() { folder_.remove("ledger"); }
+  Book(const Book&) = delete;
+  Book& operator=(const Book&) = delete;
+
+  Ledger open() {
+    auto ledger = Ledger::open(os, path());
+    LASTREF_ASSERT(ledger.has_value());
+    return std::move(*ledger);
+  }
+  std::string path() const { return folder_.path("ledger"); }
+  std::string text() const { return folder_.read("ledger"); }
+  void replace(const std::string& text) const { folder_.write("ledger", text); }
+
+  RecordLocks locks;
+  PretendProcess os{locks};
+
+ private:
+  FreshFolder folder_;
+};
+
+Names names_in(const Ledger& ledger) {
+  const std::vector<Resource> names = ledger.names();
+  return {names.begin(), names.end()};
+}
+
+/// Few names of few sizes, so that space is reused; and now and then any name.
+rc::Gen<Resource> any_entry_of_a_ledger() {
+  const auto few = rc::gen::build<Resource>(
+      rc::gen::set(&Resource::type,
+                   rc::gen::element(ResourceType::file, ResourceType::folder, ResourceType::shm)),
+      rc::gen::set(
+          &Resource::name,
+          rc::gen::element<std::string>("a", "b", "+", "aa", "-b", "\n\xff", "aaa", "-+-")));
+  return rc::gen::weightedOneOf<Resource>({{6, few}, {1, pretend::any_resource()}});
+}
 
 struct Change {
   bool enters = true;
@@ -480,6 +530,229 @@ TEST(Ledger, says_what_failed_when_it_cannot_be_read) {
     EXPECT_EQ(ledger.error().call, call);
     EXPECT_EQ(book.os.open_fds(), 0U);
     book.os.director = {};
+  }
+}
+
+using Identities = std::map<Resource, std::optional<Identity>>;
+
+Identities identities_in(const Ledger& ledger) {
+  Identities identities;
+  for (const Resource& name : ledger.names()) {
+    identities[name] = ledger.identity_of(name);
+  }
+  return identities;
+}
+
+RC_GTEST_PROP(LedgerProperties, which_thing_has_a_name_is_read_again_as_it_was_said_E4, ()) {
+  Book book;
+  Ledger ledger = book.open();
+  Identities said;
+  const auto steps = *rc::gen::inRange(0, 24);
+  for (int step = 0; step < steps; ++step) {
+    const Resource resource = *any_entry_of_a_ledger();
+    switch (*rc::gen::inRange(0, 4)) {
+      case 0:
+        RC_ASSERT(ledger.strike(resource).has_value());
+        said.erase(resource);
+        break;
+      case 1:
+        RC_ASSERT(ledger.enter(resource).has_value());
+        said[resource] = std::nullopt;
+        break;
+      case 2: {
+        const Identity identity{.device = *rc::gen::arbitrary<std::uint64_t>(),
+                                .inode = *rc::gen::inRange<std::uint64_t>(0, 3),
+                                .born = *rc::gen::arbitrary<std::uint64_t>()};
+        RC_ASSERT(ledger.enter(resource, identity).has_value());
+        said[resource] = identity;
+        break;
+      }
+      default:
+        ledger = book.open();
+    }
+    RC_ASSERT(identities_in(ledger) == said);
+  }
+  const auto names = Ledger::names_at(book.os, book.path());
+  RC_ASSERT(names.has_value());
+  RC_ASSERT(*names == ledger.names());
+}
+
+TEST(Ledger, of_one_who_is_killed_or_fails_says_which_thing_it_was_or_is_E4) {
+  const Resource name{.type = ResourceType::file, .name = "name"};
+  const Identity old{.device = 1, .inode = 2, .born = 3};
+  const Identity fresh{.device = 4, .inode = 5, .born = 6};
+  for (const std::optional<Identity>& before : {std::optional<Identity>(), std::optional(old)}) {
+    for (const Fate fate : {Fate::die_before, Fate::die_midway, Fate::die_after, Fate::fail}) {
+      for (std::size_t at = 0;; ++at) {
+        Book book;
+        {
+          Ledger ledger = book.open();
+          ASSERT_TRUE(ledger.enter(name, before));
+        }
+        PretendProcess writer(book.locks, 2000);
+        auto ledger = Ledger::open(writer, book.path());
+        ASSERT_TRUE(ledger);
+        std::size_t crossed = 0;
+        writer.director = [&](const Crossing&) {
+          return crossed++ == at ? Decision{.fate = fate} : Decision{};
+        };
+        const Status entered = ledger->enter(name, fresh);
+        writer.director = {};
+        const std::optional<Identity> now = book.open().identity_of(name);
+        EXPECT_TRUE(now == fresh || (!entered && (now == before || !now))) << at;
+        EXPECT_EQ(book.open().names().size(), 1U);
+        if (fate == Fate::fail) {
+          EXPECT_EQ(ledger->identity_of(name), entered ? fresh : before);
+        }
+        if (crossed <= at) {
+          EXPECT_TRUE(entered);
+          EXPECT_GT(at, 1U);
+          break;
+        }
+      }
+    }
+  }
+}
+
+TEST(Ledger, that_was_given_space_takes_a_name_by_one_write_T6) {
+  Book book;
+  book.replace(std::string(4096, '\0'));
+  Ledger ledger = book.open();
+  const std::size_t before = book.os.count_of(Call::write_at);
+  const Resource name{.type = ResourceType::file, .name = "/name"};
+  ASSERT_TRUE(ledger.enter(name));
+  EXPECT_EQ(book.os.count_of(Call::write_at), before + 1);
+  EXPECT_EQ(names_in(book.open()), Names{name});
+}
+
+Resource many_th(std::size_t number) {
+  return {.type = ResourceType::file, .name = "/" + std::to_string(number) + std::string(300, 'm')};
+}
+
+constexpr std::size_t many = 1000;
+const Resource kept{.type = ResourceType::file, .name = "kept"};
+
+/// Bytes up to the last that is not NUL: no space is used after them.
+std::size_t written(const Book& book) {
+  return book.text().find_last_not_of('\0') + 1;
+}
+
+/// Enters one name that remains, and many that are entered and struck.
+void fill_and_empty(Ledger& ledger) {
+  LASTREF_ASSERT(ledger.enter(kept).has_value());
+  for (std::size_t number = 0; number < many; ++number) {
+    LASTREF_ASSERT(ledger.enter(many_th(number)).has_value());
+  }
+  for (std::size_t number = 0; number < many; ++number) {
+    static_cast<void>(ledger.strike(many_th(number)));
+  }
+}
+
+TEST(LedgerSpace, is_given_back_by_many_names_that_have_gone_E12) {
+  constexpr std::size_t few_bytes = std::size_t{64} << 10U;
+  Book book;
+  Ledger ledger = book.open();
+  for (std::size_t time = 1; time <= 3; ++time) {
+    fill_and_empty(ledger);
+    EXPECT_LE(written(book), few_bytes) << "of 315,000 that names have taken";
+    EXPECT_EQ(book.os.count_of(Call::punch_hole), time);
+  }
+  EXPECT_EQ(names_in(ledger), Names{kept});
+  EXPECT_EQ(names_in(book.open()), Names{kept});
+}
+
+TEST(LedgerSpace, that_names_in_use_lie_in_is_theirs_E12) {
+  Book book;
+  Ledger ledger = book.open();
+  fill_and_empty(ledger);
+  Names names{kept};
+  for (std::size_t number = 0; number < many; ++number) {
+    ASSERT_TRUE(ledger.enter(many_th(number)));
+  }
+  const Resource last = many_th(many - 1);
+  for (std::size_t number = 0; number + 1 < many; ++number) {
+    ASSERT_TRUE(ledger.strike(many_th(number)));
+  }
+  names.insert(last);
+  EXPECT_EQ(names_in(book.open()), names);
+  // The last record is not moved; others are written into the space before it.
+  const std::size_t size = book.text().size();
+  ASSERT_TRUE(ledger.enter(many_th(7)));
+  EXPECT_EQ(book.text().size(), size);
+  names.insert(many_th(7));
+  EXPECT_EQ(names_in(book.open()), names);
+}
+
+/// Changes that come later, of names that may reuse the space of struck ones.
+struct Later {
+  bool enters = true;
+  Resource resource;
+};
+
+std::vector<Later> any_later() {
+  constexpr std::size_t changes_max = 12;
+  const auto name = rc::gen::oneOf(any_entry_of_a_ledger(),
+                                   rc::gen::map(rc::gen::inRange<std::size_t>(0, many), many_th));
+  return *rc::gen::container<std::vector<Later>>(
+      *rc::gen::inRange<std::size_t>(0, changes_max),
+      rc::gen::build<Later>(
+          rc::gen::set(&Later::enters, rc::gen::weightedElement<bool>({{3, true}, {2, false}})),
+          rc::gen::set(&Later::resource, name)));
+}
+
+void show(const Later& later, std::ostream& out) {
+  out << (later.enters ? "Enter(" : "Strike(") << later.resource.name.size() << " bytes)";
+}
+
+RC_GTEST_PROP(LedgerSpace, is_used_anew_without_a_word_of_what_was_there_E12, ()) {
+  Book book;
+  const auto refuses = *rc::gen::arbitrary<bool>();
+  book.os.director = [refuses](const Crossing& crossing) -> Decision {
+    return refuses && crossing.call == Call::punch_hole
+               ? Decision{.fate = Fate::fail, .code = std::errc::operation_not_supported}
+               : Decision{};
+  };
+  Ledger ledger = book.open();
+  fill_and_empty(ledger);
+  Names names{kept};
+  for (const Later& later : any_later()) {
+    RC_ASSERT((later.enters ? ledger.enter(later.resource) : ledger.strike(later.resource)));
+    if (later.enters) {
+      names.insert(later.resource);
+    } else {
+      names.erase(later.resource);
+    }
+    RC_ASSERT(names_in(book.open()) == names);
+    if (*rc::gen::weightedElement<bool>({{3, false}, {1, true}})) {
+      ledger = book.open();
+    }
+  }
+}
+
+TEST(LedgerSpace, given_back_by_who_is_killed_then_costs_no_name_E12) {
+  for (const Fate fate : {Fate::die_before, Fate::die_after}) {
+    for (const std::size_t write : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
+      Book book;
+      PretendProcess tracker(book.locks);
+      // At the hole, or at a write after it.
+      tracker.director = [&](const Crossing& crossing) {
+        const bool is_cut = tracker.count_of(Call::punch_hole) > 0;
+        const bool is_it = write == 0 ? crossing.call == Call::punch_hole
+                                      : is_cut && crossing.call == Call::write_at &&
+                                            tracker.count_of(Call::write_at) % 2 == write % 2;
+        return is_it ? Decision{.fate = fate} : Decision{};
+      };
+      auto ledger = Ledger::open(tracker, book.path());
+      ASSERT_TRUE(ledger);
+      fill_and_empty(*ledger);
+      static_cast<void>(ledger->enter(many_th(0)));
+      EXPECT_TRUE(tracker.is_dead());
+      for (const Resource& name : names_in(book.open())) {
+        // A name that was being struck may still be there.
+        EXPECT_TRUE(name == kept || name.name.starts_with("/")) << name.name;
+      }
+      EXPECT_TRUE(book.open().contains(kept));
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 // slow_clean_up_test: while one clean-up takes long, all other requests are served. A request for
-// the name being cleaned up waits until that ends.
+// the name being cleaned up waits until that ends. A name that could not be cleaned up may be used
+// again.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -356,6 +357,49 @@ TEST_F(Leavings, that_do_not_fit_are_counted_in_a_line_that_a_pipe_takes_at_once
   EXPECT_THAT(said, HasSubstr("left 2000 files: "));
   EXPECT_THAT(said, HasSubstr(" more\n"));
   EXPECT_LE(said.size(), 4096U);
+}
+
+/// The name of a file at which there is a folder: its clean-up fails, and is not tried again before
+/// the end of the tree.
+class SecondLife : public pretend::TrackerInACopy {
+ protected:
+  SecondLife() {
+    folder_.make_folder("name");
+    EXPECT_EQ(announce(), std::errc{});
+    EXPECT_EQ(ask_for(Verb::register_, 2, name_), std::errc{});
+    say({.verb = Verb::release, .entries = {{.resource = name_}}});
+    let_rounds_pass();
+    folder_.remove("name");
+  }
+};
+
+TEST_F(SecondLife, that_is_forgotten_is_left_alone_E4_T3) {
+  EXPECT_EQ(ask_for(Verb::register_, 3, name_), std::errc{});
+  folder_.write("name");
+  EXPECT_EQ(ask_for(Verb::forget, 4, name_), std::errc{});
+  EXPECT_THAT(end(), HasSubstr("could not clean up"));
+  EXPECT_TRUE(folder_.exists("name"));
+  folder_.remove("name");
+}
+
+TEST_F(SecondLife, of_a_name_that_was_forgotten_in_between_is_nobodys_business_E4_T3) {
+  EXPECT_EQ(ask_for(Verb::forget, 3, name_), std::errc{});
+  folder_.write("name");
+  EXPECT_THAT(end(), HasSubstr("could not clean up"));
+  EXPECT_TRUE(folder_.exists("name"));
+  folder_.remove("name");
+}
+
+TEST_F(SecondLife, that_was_cleaned_up_is_over_E4) {
+  EXPECT_EQ(ask_for(Verb::register_, 3, name_), std::errc{});
+  folder_.write("name");
+  say({.verb = Verb::release, .entries = {{.resource = name_}}});
+  let_rounds_pass();
+  EXPECT_FALSE(folder_.exists("name"));
+  folder_.write("name");
+  end();
+  EXPECT_TRUE(folder_.exists("name"));
+  folder_.remove("name");
 }
 
 }  // namespace
