@@ -1,4 +1,4 @@
-// Bisection: finds the commit that made something slower, where an answer may be "cannot tell".
+// bisection: finds the commit that made something slower, where an answer may be "cannot tell".
 //
 // A common mistake: noise sometimes gives a wrong answer, and a binary search fails with its first
 // wrong answer. So a comparison that cannot tell is repeated. A commit that stays undecided, or
@@ -15,14 +15,15 @@
 
 #include <tl/expected.hpp>
 
+#include "bench/perf/process.hpp"
+
 namespace lastref::perf {
 
 /// The result for a commit compared with an older one.
 enum class Answer : std::uint8_t { not_slower, slower, cannot_tell, cannot_be_measured };
 
 /// Compares the newer commit with the older one; an error ends the search.
-using AskAnswer = std::function<tl::expected<Answer, std::string>(const std::string& older,
-                                                                  const std::string& newer)>;
+using AskAnswer = std::function<OrWhy<Answer>(const std::string& older, const std::string& newer)>;
 
 struct BisectionOptions {
   std::string good;                ///< not slow
@@ -42,9 +43,8 @@ struct Bisected {
 
 /// Why the search has no result.
 struct NotBisected {
-  enum class Why : std::uint8_t { not_slower, cannot_tell, cannot_be_measured, failed };
-  Why why = Why::failed;
-  std::string said = {};  ///< the error message
+  std::optional<Answer> why = {};  ///< for the two ends; nothing: a comparison has failed
+  std::string said = {};           ///< the error message
 };
 
 /// Compares the two ends first, because without a difference every answer is noise.

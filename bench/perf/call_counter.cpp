@@ -1,30 +1,263 @@
 #include "bench/perf/call_counter.hpp"
 
+#include <fcntl.h>
+#include <seccomp.h>
 #include <signal.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/user.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include <lastref/os.hpp>
+
 #include "bench/counted/mark.hpp"
-#include "bench/perf/interrupted.hpp"
-#include "bench/perf/traced.hpp"
+#include "bench/perf/process.hpp"
+#include "harness/platform/child_process.hpp"
+#include "harness/platform/proc.hpp"
 
 namespace lastref::perf {
 namespace {
+
+// Traced threads and their processes, as ptrace(2) and proc(5) show them.
+
+struct TracedProcess {
+  os::Pid pid = 0;
+  std::string role = "starter";
+  bool is_own_program = false;  ///< It has called execve(2), so it shares no memory.
+  // When counts were last collected:
+  std::uint64_t crossings = 0;
+  std::uint64_t copies = 0;
+  std::uint64_t copied = 0;
+  std::uint64_t faults = 0;
+};
+
+enum class Stance : std::uint8_t {
+  held,   ///< stopped, and not to be resumed yet
+  ready,  ///< stopped, and waits for its turn
+  runs,
+  asleep,  ///< in a call, until it is woken
+  dying,   ///< runs no more code of its own
+};
+
+/// The call before which a thread has stopped.
+struct CallSeen {
+  long number = -1;
+  std::array<std::uint64_t, 3> arguments = {};
+};
+
+class TracedThread {
+ public:
+  TracedThread(os::Pid thread, std::size_t number, std::shared_ptr<TracedProcess> of)
+      : id(thread),
+        index(number),
+        process(std::move(of)),
+        stat_(open_file("stat")),
+        call_(open_file("syscall")) {}
+  TracedThread(const TracedThread&) = delete;
+  TracedThread& operator=(const TracedThread&) = delete;
+  ~TracedThread() {
+    ::close(stat_);
+    ::close(call_);
+  }
+
+  /// Whether it sleeps in its call: until it is woken, or while a child borrows its memory.
+  bool is_asleep() const {
+    if (!call || !is_said_to_sleep()) {
+      return false;
+    }
+    // A call that may have to wait, but does not need to, shows state S for a moment. Reading this
+    // file waits until the thread sleeps, or gives "running"; or the thread has stopped meanwhile.
+    // proc(5), /proc/pid/syscall
+    const std::string said = read_again(call_);
+    return !said.empty() && !said.starts_with("running") && is_said_to_sleep();
+  }
+  /// Resumes it until its next stop, and delivers its pending signal.
+  void go_on() {
+    // If the thread was killed meanwhile, its own event reports that.
+    const auto pending = static_cast<std::uintptr_t>(std::exchange(signal, 0));
+    ::ptrace(PTRACE_SYSCALL, id, nullptr, std::bit_cast<void*>(pending));
+  }
+  /// Resumes it until it ends.
+  void go_to_end() const { ::ptrace(PTRACE_CONT, id, nullptr, nullptr); }
+
+  const os::Pid id;
+  const std::size_t index;  ///< by age in its tree
+  const std::shared_ptr<TracedProcess> process;
+  Stance stance = Stance::ready;
+  std::optional<CallSeen> call = {};  ///< the current call
+  bool has_slept = false;             ///< in this call
+  bool has_lent_memory = false;       ///< in this call, to a child
+  int signal = 0;                     ///< to be delivered to it
+
+ private:
+  int open_file(const char* what) const {
+    return ::open(fmt::format("/proc/{}/task/{}/{}", process->pid, id, what).c_str(),
+                  O_RDONLY | O_CLOEXEC);
+  }
+
+  /// The current content of a /proc file; empty if its process or thread has ended.
+  static std::string read_again(int fd) {
+    std::array<char, 512> buffer{};
+    const ssize_t size = ::pread(fd, buffer.data(), buffer.size(), 0);
+    return {buffer.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
+  }
+
+  /// A thread that has lent its memory to a child is in uninterruptible sleep (D). Any other thread
+  /// in state D waits only for the kernel, and continues by itself.
+  bool is_said_to_sleep() const {
+    const std::string stat = read_again(stat_);
+    const std::string_view state = harness::stat_field_in(stat, 3);
+    return state == "S" || (state == "D" && has_lent_memory);
+  }
+
+  int stat_;
+  int call_;
+};
+
+/// Resets signals for the program, because our parent may ignore or block some, as nohup(1) does.
+/// main has already opened the standard descriptors.
+void be_as_all_start() {
+  for (int signal = 1; signal < NSIG; ++signal) {
+    ::signal(signal, SIG_DFL);  // Fails for SIGKILL and SIGSTOP, which is fine.
+  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+}
+
+[[noreturn]] void give_up(const char* what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+/// Starts a stopped program and traces it with all its descendants. The calling process becomes the
+/// parent of orphans.
+os::Pid start_traced(std::vector<std::string> command, std::vector<std::string> environment) {
+  const std::vector<char*> arguments = harness::pointers_to(command);
+  const std::vector<char*> variables = harness::pointers_to(environment);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::signal(SIGCHLD, SIG_DFL);  // If it were ignored, wait(2) would not report children.
+  const os::Pid child = ::fork();
+  if (child < 0) {
+    give_up("fork");
+  }
+  if (child == 0) {
+    // Each start has the same addresses. This is not permitted everywhere; then counts of pages may
+    // differ.
+    ::personality(ADDR_NO_RANDOMIZE);
+    // A touched page does not bring in 511 others, as it does on some machines. prctl(2)
+    ::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+    if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) {
+      ::_exit(126);
+    }
+    be_as_all_start();
+    ::raise(SIGSTOP);
+    ::execve(arguments.front(), arguments.data(), variables.data());
+    ::_exit(127);
+  }
+  int status = 0;
+  if (::waitpid(child, &status, __WALL) != child || !WIFSTOPPED(status)) {
+    throw std::runtime_error("a program cannot be traced here: ptrace(2) is refused");
+  }
+  constexpr std::uintptr_t options = PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD |
+                                     PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+                                     PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT;
+  if (::ptrace(PTRACE_SETOPTIONS, child, nullptr, std::bit_cast<void*>(options)) != 0) {
+    give_up("ptrace");
+  }
+  return child;
+}
+
+/// The call that a stopped thread is about to make, or has made; then `result` is set.
+struct StopAtCall {
+  bool is_entry = false;
+  CallSeen call = {};
+  std::int64_t result = 0;
+};
+
+StopAtCall stop_at_call(os::Pid thread) {
+  __ptrace_syscall_info info{};
+  if (::ptrace(PTRACE_GET_SYSCALL_INFO, thread, std::bit_cast<void*>(sizeof info), &info) < 0) {
+    give_up("ptrace");
+  }
+  if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
+    return {.is_entry = true,
+            .call = {.number = static_cast<long>(info.entry.nr),
+                     .arguments = {info.entry.args[0], info.entry.args[1], info.entry.args[2]}}};
+  }
+  return {.result = info.exit.rval};
+}
+
+/// The thread has stopped before a call. The call is skipped and fails with ENOSYS.
+void refuse_call(os::Pid thread) {
+#if defined(__x86_64__)
+  constexpr long no_call = -1;
+  ::ptrace(PTRACE_POKEUSER,
+           thread,
+           std::bit_cast<void*>(std::uintptr_t{offsetof(user_regs_struct, orig_rax)}),
+           std::bit_cast<void*>(no_call));
+#else
+  static_cast<void>(thread);
+  throw std::runtime_error("calls are counted on x86-64 alone");
+#endif
+}
+
+/// The thread that was just started, in this process or a new one.
+os::Pid newcomer_of(os::Pid thread) {
+  unsigned long message = 0;
+  ::ptrace(PTRACE_GETEVENTMSG, thread, nullptr, &message);
+  return static_cast<os::Pid>(message);
+}
+
+bool is_thread_of(os::Pid process, os::Pid thread) {
+  return ::access(fmt::format("/proc/{}/task/{}", process, thread).c_str(), F_OK) == 0;
+}
+
+std::string name_of_call(long number) {
+  char* const name = ::seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, static_cast<int>(number));
+  std::string text = name == nullptr ? fmt::format("call_{}", number) : name;
+  std::free(name);
+  return text;
+}
+
+/// The second word of its command line; empty if there is none.
+std::string second_word_of(os::Pid process) {
+  const std::string line = harness::read_file(fmt::format("/proc/{}/cmdline", process));
+  const std::size_t begin = line.find('\0');
+  return begin == std::string::npos
+             ? std::string()
+             : line.substr(begin + 1, line.find('\0', begin + 1) - begin - 1);
+}
+
+/// The number of minor page faults of all its threads.
+std::uint64_t faults_of(os::Pid process) {
+  const std::string stat = harness::read_file(fmt::format("/proc/{}/stat", process));
+  return harness::number_in<std::uint64_t>(harness::stat_field_in(stat, 10)).value_or(0);
+}
 
 using Clock = std::chrono::steady_clock;
 
@@ -120,9 +353,7 @@ class Counter {
       : root_(start_traced(program.command, program.environment)), tells_ends_(program.tells_ends) {
     auto process = std::make_shared<TracedProcess>();
     process->pid = root_;
-    process->role = "starter";
     add_thread(root_, process);
-    threads_.at(root_)->stance = Stance::ready;
   }
   Counter(const Counter&) = delete;
   Counter& operator=(const Counter&) = delete;
@@ -253,14 +484,12 @@ class Counter {
       ++counts_of(parent).processes;
       process = std::make_shared<TracedProcess>();
       process->pid = id;
-      process->role = "starter";
     }
     // A new thread stops before it runs.
     if (early_.erase(id) == 0) {
       ::waitpid(id, nullptr, __WALL);
     }
     add_thread(id, std::move(process));
-    threads_.at(id)->stance = Stance::ready;
   }
 
   void become_program(TracedProcess& process) {

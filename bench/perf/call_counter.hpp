@@ -1,4 +1,5 @@
-// Counts from outside the calls of a program that marks its operations, and of its descendants.
+// call_counter: counts from outside the calls of a program that marks its operations, and of its
+// descendants.
 //
 // The process tree is traced (ptrace(2)). One thread runs at a time, from one sleep to the next;
 // then it waits for its turn, in the order in which threads were started. So the number of calls
@@ -7,12 +8,33 @@
 // calls that depend on the clock may differ.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
-#include "bench/perf/counts.hpp"
-
 namespace lastref::perf {
+
+/// What an operation costs, in numbers that do not depend on the state of the machine: the counts
+/// of all processes of one role during one operation.
+struct Counts {
+  std::map<std::string, std::uint64_t> calls;  ///< system calls, by name
+  std::uint64_t crossings = 0;                 ///< calls through the Os seam, system calls or not
+  std::uint64_t messages = 0;                  ///< received from sockets
+  std::uint64_t bytes = 0;      ///< that calls moved from or to pipes, sockets and files
+  std::uint64_t copies = 0;     ///< in memory, of a page or more
+  std::uint64_t copied = 0;     ///< bytes, by these
+  std::uint64_t wake_ups = 0;   ///< calls in which a thread slept until it was woken
+  std::uint64_t processes = 0;  ///< started
+  std::uint64_t threads = 0;    ///< started
+  std::uint64_t faults = 0;     ///< touched pages that were not mapped; of files or anonymous
+
+  bool operator==(const Counts&) const = default;
+};
+
+/// "caller", "tracker", "worker", "receiver", or "starter". A starter is a process that has not
+/// executed a program yet, or the short-lived helper that starts such a process.
+using CountsByRole = std::map<std::string, Counts>;
 
 struct CountedProgram {
   std::vector<std::string> command;      ///< the program's path first

@@ -4,25 +4,31 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <functional>
+#include <initializer_list>
 #include <iostream>
 #include <iterator>
+#include <memory>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
-#include "bench/perf/benchmark_program.hpp"
-#include "bench/perf/priority.hpp"
+#include "bench/perf/files.hpp"
+#include "bench/perf/google_benchmark.hpp"
+#include "bench/perf/process.hpp"
+#include "bench/perf/record.hpp"
+#include "bench/perf/verbs.hpp"
+#include "harness/explore/plans.hpp"
 
 namespace lastref::perf {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using MaybeTimes = tl::expected<std::vector<double>, std::string>;
-
-tl::unexpected<std::string> no(std::string why) {
-  return tl::unexpected<std::string>(std::move(why));
-}
+using Json = nlohmann::ordered_json;
+using MaybeTimes = OrWhy<std::vector<double>>;
 
 tl::unexpected<NotCompared> not_built(std::string why) {
   NotCompared reason(std::move(why));
@@ -30,8 +36,8 @@ tl::unexpected<NotCompared> not_built(std::string why) {
   return tl::unexpected<NotCompared>(std::move(reason));
 }
 
-void say(const std::string& line) {
-  std::cerr << "lastref perf: " << line << std::endl;
+void tell(const std::string& line) {
+  say("lastref perf: " + line);
 }
 
 /// One line on standard error. A terminal updates it; otherwise it is printed once per look.
@@ -49,7 +55,7 @@ class ProgressLine {
     if (is_terminal_) {
       std::cerr << '\r' << line << "    " << std::flush;
     } else if (progress.look != look_) {
-      say(line);
+      perf::tell(line);
     }
     look_ = progress.look;
   }
@@ -110,7 +116,6 @@ class Comparer {
       return none_in_common();
     }
     set_rows(both.size());
-    std::vector<Judgement> judgements;
     for (const std::string& name : both) {
       const MeasuredBenchmark& of_a = benchmark_in(*run_a, name);
       const MeasuredBenchmark& of_b = benchmark_in(*run_b, name);
@@ -120,15 +125,10 @@ class Comparer {
                                         : error_of(row);
       row.judgement = row.error.empty()
                           ? judge_samples(row.a, row.b, comparison_.rules, comparison_.seed)
-                          : Judgement{.has_pairs = false, .why = row.error};
-      judgements.push_back(row.judgement);
+                          : Judgement{.has_pairs = false};
       comparison_.rows.push_back(std::move(row));
     }
-    judge_together(judgements, comparison_.rules);
-    for (std::size_t at = 0; at < judgements.size(); ++at) {
-      ComparedRow& row = comparison_.rows[at];
-      row.judgement = row.error.empty() ? judgements[at] : row.judgement;
-    }
+    judge_rows(comparison_.rows, comparison_.rules);
     return std::move(comparison_);
   }
 
@@ -159,7 +159,7 @@ class Comparer {
 
   tl::expected<Comparison, NotCompared> compare_builds(FoundSide& a, FoundSide& b) {
     for (FoundSide* const side : {&a, &b}) {
-      if (const auto built = build_side(*side, options_.sides, say); !built) {
+      if (const auto built = build_side(*side, options_.sides, tell); !built) {
         return not_built(built.error());
       }
       if (side->program.empty()) {
@@ -234,7 +234,7 @@ class Comparer {
       if (!found) {
         return no(found.error());
       }
-      if (const auto built = build_side(*found, options_.sides, say); !built) {
+      if (const auto built = build_side(*found, options_.sides, tell); !built) {
         return not_built(built.error());
       }
       (side == Side::a ? comparison_.a : comparison_.b) = found->name;
@@ -280,11 +280,11 @@ class Comparer {
                       comparison_.rules.alpha,
                       least_pairs(comparison_.rules)));
     }
-    say(fmt::format("{} against {}, {} rows, --seed {}",
-                    comparison_.a,
-                    comparison_.b,
-                    comparison_.rules.rows,
-                    comparison_.seed));
+    tell(fmt::format("{} against {}, {} rows, --seed {}",
+                     comparison_.a,
+                     comparison_.b,
+                     comparison_.rules.rows,
+                     comparison_.seed));
     be_first_in_line();
     ProgressLine line;
     const auto began = Clock::now();
@@ -330,6 +330,238 @@ class Comparer {
   std::vector<FoundSide> in_use_;
 };
 
+bool needs_another_look(const ComparedRow& row) {
+  return (row.judgement.verdict == Verdict::slower && row.judgement.is_beyond) ||
+         row.judgement.verdict == Verdict::cannot_tell;
+}
+
+std::string verdict_of(const Judgement& judgement, const Rules& rules) {
+  const double percent = rules.tolerance * 100;
+  switch (judgement.verdict) {
+    case Verdict::same:
+      return fmt::format("same within ±{:g} %", percent);
+    case Verdict::faster:
+    case Verdict::slower:
+      return fmt::format("{}, {} {:g} %",
+                         name_of(judgement.verdict),
+                         judgement.is_beyond ? "beyond" : "within",
+                         percent);
+    case Verdict::cannot_tell:
+      return name_of(judgement.verdict);
+  }
+  return {};
+}
+
+std::string bound(double value) {
+  return std::isfinite(value) && value > 0 ? fmt::format("{:.3f}", value) : "?";
+}
+
+/// The width of UTF-8 text, to align columns.
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char byte) { return (byte & 0xC0) != 0x80; }));
+}
+
+std::size_t count_of(const Comparison& comparison, Verdict verdict, bool is_beyond) {
+  return static_cast<std::size_t>(std::ranges::count_if(comparison.rows, [&](const auto& row) {
+    return row.judgement.verdict == verdict && row.judgement.is_beyond == is_beyond;
+  }));
+}
+
+std::string totals_of(const Comparison& comparison) {
+  struct Kind {
+    std::size_t count;
+    const char* what;
+  };
+  std::string line;
+  for (const auto& [count, what] : std::initializer_list<Kind>{
+           {count_of(comparison, Verdict::slower, /*is_beyond=*/true),
+            "slower beyond the tolerance"},
+           {count_of(comparison, Verdict::slower, /*is_beyond=*/false), "slower within it"},
+           {count_of(comparison, Verdict::faster, /*is_beyond=*/true), "faster beyond it"},
+           {count_of(comparison, Verdict::faster, /*is_beyond=*/false), "faster within it"},
+           {count_of(comparison, Verdict::same, /*is_beyond=*/false), "the same"},
+           {count_of(comparison, Verdict::cannot_tell, /*is_beyond=*/false), "cannot be told"}}) {
+    if (count > 0) {
+      line += fmt::format("{}{} {}", line.empty() ? "" : ", ", count, what);
+    }
+  }
+  return line;
+}
+
+std::string list_of(const char* title, const std::vector<std::string>& names) {
+  return names.empty() ? "" : fmt::format("{}: {}\n", title, fmt::join(names, ", "));
+}
+
+/// Quotes a word for a shell. HEAD~1 and HEAD^ need no quotes: a shell expands ~ to a home folder
+/// only at the beginning of a name.
+std::string for_shell(const std::string& word) {
+  const std::size_t home = word.find('~');
+  const bool has_home =
+      home != std::string::npos && (home == 0 || word[home - 1] == ':' || word[home - 1] == '=');
+  std::string rest = word;
+  std::erase_if(rest, [](char letter) { return letter == '~' || letter == '^'; });
+  return !has_home && !word.empty() && (rest.empty() || harness::quoted(rest) == rest)
+             ? word
+             : harness::quoted(word);
+}
+
+Json json_of(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json json_of(const ComparedRow& row) {
+  const Judgement& judgement = row.judgement;
+  return {{"name", row.name},
+          {"verdict", name_of(judgement.verdict)},
+          {"beyond_tolerance", judgement.is_beyond},
+          {"ratio", json_of(judgement.ratio)},
+          {"ratio_low", json_of(judgement.interval.low)},
+          {"ratio_high", json_of(judgement.interval.high)},
+          {"p", judgement.p},
+          {judgement.has_pairs ? "pairs" : "repetitions", judgement.pairs},
+          {"why", judgement.why.empty() ? Json(nullptr) : Json(judgement.why)},
+          {"a_seconds", row.a},
+          {"b_seconds", row.b}};
+}
+
+/// The command that measures again the rows that are slower beyond the tolerance, or that have no
+/// verdict.
+std::string command_for(const Comparison& comparison, const CompareOptions& options) {
+  std::string command =
+      fmt::format("lastref perf compare {} {}", for_shell(options.a), for_shell(options.b));
+  for (const ComparedRow& row : comparison.rows) {
+    if (options.command.empty() && needs_another_look(row)) {
+      command += " --bench " + for_shell(glob_for(row.name));
+    }
+  }
+  const auto add_if = [&](bool is_unusual, const char* option, const auto& value) {
+    command += is_unusual ? fmt::format(" {} {}", option, value) : "";
+  };
+  const CompareOptions usual;
+  const Rules& rules = options.rules;
+  add_if(rules.tolerance != usual.rules.tolerance,
+         "--tolerance",
+         fmt::format("{:g}", rules.tolerance * 100));
+  add_if(rules.alpha != usual.rules.alpha, "--alpha", fmt::format("{:g}", rules.alpha));
+  add_if(rules.pairs_max != usual.rules.pairs_max, "--pairs-max", rules.pairs_max);
+  add_if(options.seconds_at_least != usual.seconds_at_least,
+         "--min-time",
+         fmt::format("{:g}", options.seconds_at_least));
+  add_if(options.patience != usual.patience, "--patience", options.patience.count());
+  add_if(options.budget.has_value(), "--budget", options.budget.value_or(0));
+  command += options.with_peers ? " --with-peers" : "";
+  add_if(!options.sides.build.empty(), "--build", for_shell(options.sides.build));
+  add_if(!options.sides.program.empty(), "--program", for_shell(options.sides.program.string()));
+  command += fmt::format(" --seed {}", comparison.seed);
+  command += options.command.empty() ? "" : " --";
+  for (const std::string& word : options.command) {
+    command += ' ' + for_shell(word);
+  }
+  return command;
+}
+
+/// A table and a summary. If a row is not as it should be, also a command that repeats it.
+std::string text_of(const Comparison& comparison, const CompareOptions& options) {
+  std::size_t name_width = 9;
+  std::size_t verdict_width = 7;
+  for (const ComparedRow& row : comparison.rows) {
+    name_width = std::max(name_width, width_of(row.name));
+    verdict_width = std::max(verdict_width, width_of(verdict_of(row.judgement, comparison.rules)));
+  }
+  std::string text = fmt::format("{:<{}}  {:<{}}  {:>7}  {:>15}  {:>7}  {:>5}\n",
+                                 "",
+                                 name_width,
+                                 "B is",
+                                 verdict_width,
+                                 "B to A",
+                                 "interval",
+                                 "p",
+                                 comparison.has_pairs ? "pairs" : "times");
+  for (const ComparedRow& row : comparison.rows) {
+    const Judgement& judgement = row.judgement;
+    text += fmt::format("{:<{}}  {:<{}}  {:>7}  {:>15}  {:>7.1g}  {:>5}{}\n",
+                        row.name,
+                        name_width,
+                        verdict_of(judgement, comparison.rules),
+                        verdict_width,
+                        bound(judgement.ratio),
+                        bound(judgement.interval.low) + " to " + bound(judgement.interval.high),
+                        judgement.p,
+                        judgement.pairs,
+                        judgement.why.empty() ? "" : "  " + judgement.why);
+  }
+  text += list_of("only in A", comparison.only_in_a);
+  text += list_of("only in B", comparison.only_in_b);
+  text += totals_of(comparison) + '\n';
+  text += comparison.has_pairs
+              ? fmt::format("on {}\n", name_of(this_machine()))
+              : "not measured in pairs: what the machine did meanwhile looks like the program\n";
+  if (exit_of(comparison) != harness::Exit::clean) {
+    text += "again: " + command_for(comparison, options) + '\n';
+  }
+  return text;
+}
+
+std::string to_json(const Comparison& comparison) {
+  Json rows = Json::array();
+  for (const ComparedRow& row : comparison.rows) {
+    rows.push_back(json_of(row));
+  }
+  const Json all = {{"format", "lastref-perf-compare 1"},
+                    {"a", comparison.a},
+                    {"b", comparison.b},
+                    {"machine", name_of(this_machine())},
+                    {"seed", comparison.seed},
+                    {"tolerance", comparison.rules.tolerance},
+                    {"alpha", comparison.rules.alpha},
+                    {"coverage", comparison.rules.coverage},
+                    {"rows", std::move(rows)},
+                    {"only_in_a", comparison.only_in_a},
+                    {"only_in_b", comparison.only_in_b},
+                    {"exit", static_cast<int>(exit_of(comparison))}};
+  return all.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+constexpr const char* about =
+    "Whether B is slower than A: builds and measures both in pairs, until it can be told.\n"
+    "A and B: git revisions, folders of builds, programs, or two files of Google Benchmark's JSON "
+    "with repetitions. With -- COMMAND: its wall and processor time, run in folder A and in folder "
+    "B, or, where the command has {} in it, with A and with B in that place.\n"
+    "Exit code: 1 something is slower beyond the tolerance, 3 something cannot be told, 2 it "
+    "cannot be compared, 125 a revision does not build or has none of the benchmarks, else 0";
+
+harness::Exit compare_and_say(const CompareOptions& options) {
+  if (!options.json.empty() && !is_writable(options.json)) {
+    return refuse(options.json + " cannot be written");
+  }
+  const auto comparison = compare(options);
+  if (!comparison) {
+    const NotCompared& reason = comparison.error();
+    const harness::Exit exit = refuse(reason.why);
+    return reason.is_not_built ? static_cast<harness::Exit>(harness::exit_does_not_apply) : exit;
+  }
+  std::cout << text_of(*comparison, options);
+  if (!options.json.empty() && !write_whole(options.json, to_json(*comparison))) {
+    return refuse(options.json + " cannot be written");
+  }
+  return exit_of(*comparison);
+}
+
+std::string check_percent(const std::string& word) {
+  double percent = 0;
+  return CLI::detail::lexical_cast(word, percent) && percent > 0 && percent <= 1000
+             ? ""
+             : word + " is not a number of percent above 0 and up to 1000";
+}
+
+std::string check_chance(const std::string& word) {
+  double chance = 0;
+  return CLI::detail::lexical_cast(word, chance) && chance >= 1e-12 && chance <= 0.5
+             ? ""
+             : word + " is not a chance from 1e-12 to 0.5";
+}
+
 }  // namespace
 
 tl::expected<Comparison, NotCompared> compare(CompareOptions options) {
@@ -347,6 +579,47 @@ harness::Exit exit_of(const Comparison& comparison) {
     }
   }
   return exit;
+}
+
+void add_compare(CLI::App& app, Chosen& chosen, const Words& command) {
+  CLI::App* verb = app.add_subcommand("compare", about);
+  const auto options = std::make_shared<CompareOptions>();
+  options->command = command;
+  const auto percent = std::make_shared<double>(options->rules.tolerance * 100);
+  const auto patience = std::make_shared<std::int64_t>(options->patience.count());
+  verb->add_option("A", options->a, "What it was")->required();
+  verb->add_option("B", options->b, "What it is")->required();
+  add_bench(*verb, options->benches);
+  verb->add_option("--tolerance", *percent, "Percent that are as good as the same")
+      ->check(check_percent)
+      ->capture_default_str();
+  verb->add_option("--alpha", options->rules.alpha, "Chance of a false alarm, of all rows together")
+      ->check(check_chance)
+      ->capture_default_str();
+  verb->add_option("--pairs-max", options->rules.pairs_max, "Pairs of runs for each row at most")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  verb->add_option("--budget", options->budget, "Seconds for all that is measured; builds besides")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--patience", *patience, "Seconds until a process that does not end is killed")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  verb->add_option("--min-time", options->seconds_at_least, "Seconds of each process at least")
+      ->check(CLI::Range(0.0001, 100.0))
+      ->capture_default_str();
+  verb->add_option("--seed", options->seed, "Of the order of runs; printed");
+  verb->add_option("--build", options->sides.build, "The shell's, to build a revision")
+      ->default_str(default_build());
+  verb->add_option(
+      "--program", options->sides.program, "The benchmarks, below a folder or revision");
+  verb->add_flag("--with-peers", options->with_peers, "Others are measured in between, too");
+  verb->add_option("--json", options->json, "A file for all of it, with every time");
+  verb->footer("-- COMMAND: what to run, with its words");
+  verb->callback([&chosen, options, percent, patience] {
+    options->rules.tolerance = *percent / 100;
+    options->patience = std::chrono::seconds(*patience);
+    chosen = [options] { return compare_and_say(*options); };
+  });
 }
 
 }  // namespace lastref::perf

@@ -9,10 +9,10 @@
 
 #include <tl/expected.hpp>
 
-#include "bench/perf/globs.hpp"
-#include "bench/perf/measured_process.hpp"
-#include "bench/perf/paired_runs.hpp"
-#include "bench/perf/sides.hpp"
+#include "bench/perf/builds.hpp"
+#include "bench/perf/google_benchmark.hpp"
+#include "bench/perf/process.hpp"
+#include "bench/perf/verdict.hpp"
 #include "harness/report/report.hpp"
 
 namespace lastref::perf {
@@ -59,13 +59,5 @@ tl::expected<Comparison, NotCompared> compare(CompareOptions options);
 
 /// A regression beyond the tolerance decides first, then rows without a verdict.
 harness::Exit exit_of(const Comparison& comparison);
-
-/// A table and a summary. If a row is not as it should be, also a command that repeats it.
-std::string text_of(const Comparison& comparison, const CompareOptions& options);
-std::string to_json(const Comparison& comparison);
-
-/// The command that measures again the rows that are slower beyond the tolerance, or that have no
-/// verdict.
-std::string command_for(const Comparison& comparison, const CompareOptions& options);
 
 }  // namespace lastref::perf

@@ -1,23 +1,342 @@
-// counters: counts what hot paths cost, and compares that with a table in the source tree.
+#include "bench/perf/counters.hpp"
+
 #include <algorithm>
+#include <array>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <memory>
+#include <set>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "bench/perf/measured_process.hpp"
-#include "bench/perf/operation_counts.hpp"
+#include "bench/counted/mark.hpp"
+#include "bench/perf/call_counter.hpp"
+#include "bench/perf/figures.hpp"
+#include "bench/perf/files.hpp"
+#include "bench/perf/process.hpp"
 #include "bench/perf/verbs.hpp"
-#include "bench/perf/whole_file.hpp"
 #include "bench/shm_folder.hpp"
+#include "impl/os/kernel_os_spawn.hpp"
 
 namespace lastref::perf {
+namespace {
+
+constexpr std::string_view head = "| Operation | Process | System calls |";
+constexpr std::size_t columns_before = 3;
+constexpr std::string_view not_counted = "–";
+
+struct Column {
+  std::string_view name;
+  std::uint64_t Counts::*figure;
+};
+
+constexpr std::array columns = {
+    Column{"Crossings", &Counts::crossings},
+    Column{"Messages", &Counts::messages},
+    Column{"Bytes moved", &Counts::bytes},
+    Column{"Copies", &Counts::copies},
+    Column{"Bytes copied", &Counts::copied},
+    Column{"Wake-ups", &Counts::wake_ups},
+    Column{"Processes", &Counts::processes},
+    Column{"Threads", &Counts::threads},
+    Column{pages_column, &Counts::faults},
+};
+
+bool is_column(std::string_view name) {
+  return std::ranges::find(columns, name, &Column::name) != columns.end();
+}
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  std::istringstream stream{std::string(text)};
+  for (std::string line; std::getline(stream, line);) {
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+std::vector<std::string_view> split(std::string_view text, std::string_view between) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = text.find(between);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) {
+      return parts;
+    }
+    text.remove_prefix(end + between.size());
+  }
+}
+
+std::uint64_t figure_of(std::string_view text) {
+  const auto number = number_in<std::uint64_t>(text);
+  if (!number) {
+    throw std::runtime_error(fmt::format("'{}' is no number", text));
+  }
+  return *number;
+}
+
+/// The lines where the table begins and ends; both are the number of lines if there is none.
+std::pair<std::size_t, std::size_t> table_in(const std::vector<std::string>& lines) {
+  const auto begin =
+      std::ranges::find_if(lines, [](const std::string& line) { return line.starts_with(head); });
+  const auto end = std::find_if(
+      begin, lines.end(), [](const std::string& line) { return !line.starts_with('|'); });
+  return {static_cast<std::size_t>(begin - lines.begin()),
+          static_cast<std::size_t>(end - lines.begin())};
+}
+
+CounterRow row_of(std::string_view line) {
+  if (!line.starts_with("| ") || !line.ends_with(" |")) {
+    throw std::runtime_error("it does not begin with '| ' and end with ' |'");
+  }
+  const auto cells = split(line.substr(2, line.size() - 4), " | ");
+  if (cells.size() != columns_before + columns.size()) {
+    throw std::runtime_error(fmt::format("it has {} columns", cells.size()));
+  }
+  CounterRow row{.operation = std::string(cells[0].substr(0, cells[0].find(':'))),
+                 .process = std::string(cells[1]),
+                 .figures = {}};
+  for (const std::string_view call : split(cells[2], ", ")) {
+    if (call.empty()) {
+      continue;
+    }
+    const auto words = split(call, " ");
+    if (words.size() != 2) {
+      throw std::runtime_error(fmt::format("'{}' is no call and its number", call));
+    }
+    row.figures[std::string(words[0])] = figure_of(words[1]);
+  }
+  for (std::size_t index = 0; index < columns.size(); ++index) {
+    if (const std::string_view cell = cells[columns_before + index];
+        !cell.empty() && cell != not_counted) {
+      row.figures[std::string(columns[index].name)] = figure_of(cell);
+    }
+  }
+  return row;
+}
+
+std::uint64_t figure_in(const Figures& figures, const std::string& counter) {
+  const auto found = figures.find(counter);
+  return found == figures.end() ? 0 : found->second;
+}
+
+}  // namespace
+
+Figures figures_of(const Counts& counts) {
+  Figures figures(counts.calls.begin(), counts.calls.end());
+  for (const Column& column : columns) {
+    if (counts.*column.figure > 0) {
+      figures[std::string(column.name)] = counts.*column.figure;
+    }
+  }
+  return figures;
+}
+
+std::string to_markdown(const std::vector<CounterRow>& rows,
+                        const std::map<std::string, OperationText>& operations) {
+  std::string text(head);
+  std::string line = "| --- | --- | --- |";
+  for (const Column& column : columns) {
+    text += fmt::format(" {} |", column.name);
+    line += " ---: |";
+  }
+  text += '\n' + line + '\n';
+  std::string last;
+  for (const CounterRow& row : rows) {
+    std::string calls;
+    for (const auto& [counter, figure] : row.figures) {
+      if (!is_column(counter)) {
+        calls += fmt::format("{}{} {}", calls.empty() ? "" : ", ", counter, figure);
+      }
+    }
+    const bool is_first = std::exchange(last, row.operation) != row.operation;
+    const auto says = operations.find(row.operation);
+    const bool is_known = says != operations.end();
+    text += fmt::format("| {}{} | {} | {} |",
+                        row.operation,
+                        is_first && is_known ? ": " + says->second.what : "",
+                        row.process,
+                        calls);
+    for (const Column& column : columns) {
+      const std::uint64_t figure = figure_in(row.figures, std::string(column.name));
+      const bool counts = column.name != pages_column || !is_known || says->second.counts_pages;
+      text += !counts       ? fmt::format(" {} |", not_counted)
+              : figure == 0 ? "  |"
+                            : fmt::format(" {} |", figure);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::vector<CounterRow> rows_in(std::string_view page) {
+  const std::vector<std::string> lines = lines_of(page);
+  const auto [begin, end] = table_in(lines);
+  if (end < begin + 2) {
+    throw std::runtime_error("no table of counters");
+  }
+  std::vector<CounterRow> rows;
+  std::set<std::pair<std::string, std::string>> seen;
+  for (std::size_t at = begin + 2; at < end; ++at) {
+    try {
+      rows.push_back(row_of(lines[at]));
+      const CounterRow& row = rows.back();
+      if (!seen.emplace(row.operation, row.process).second) {
+        throw std::runtime_error(
+            fmt::format("{} of {} has one already", row.operation, row.process));
+      }
+    } catch (const std::runtime_error& error) {
+      throw std::runtime_error(fmt::format("line {} is no row: {}", at + 1, error.what()));
+    }
+  }
+  return rows;
+}
+
+std::string with_table(std::string_view page, std::string_view table) {
+  const std::vector<std::string> lines = lines_of(page);
+  const auto [begin, end] = table_in(lines);
+  std::string text;
+  for (std::size_t at = 0; at <= lines.size(); ++at) {
+    if (at == begin) {
+      text += table;
+    }
+    if (at < lines.size() && (at < begin || at >= end)) {
+      text += lines[at] + '\n';
+    }
+  }
+  return text;
+}
+
+std::vector<CounterDifference> differences(const std::vector<CounterRow>& expected,
+                                           const std::vector<CounterRow>& found) {
+  struct Both {
+    Figures before = {};
+    Figures now = {};
+  };
+  using Key = std::pair<std::string, std::string>;
+  std::map<Key, Both> by_process;
+  std::vector<Key> order;
+  const auto gather = [&](const std::vector<CounterRow>& rows, Figures Both::*figures) {
+    for (const CounterRow& row : rows) {
+      const auto [at, is_new] = by_process.try_emplace({row.operation, row.process});
+      at->second.*figures = row.figures;
+      order.insert(order.end(), is_new ? 1 : 0, at->first);
+    }
+  };
+  gather(expected, &Both::before);
+  gather(found, &Both::now);
+  std::vector<CounterDifference> all;
+  for (const Key& key : order) {
+    const auto& [before, now] = by_process.at(key);
+    Figures both = before;
+    both.insert(now.begin(), now.end());
+    for (const auto& [counter, ignored] : both) {
+      const std::uint64_t was = figure_in(before, counter);
+      const std::uint64_t is = figure_in(now, counter);
+      if (was != is) {
+        all.push_back({key.first, key.second, counter, was, is});
+      }
+    }
+  }
+  return all;
+}
+
+std::string to_text(const CounterDifference& difference) {
+  return fmt::format("{}, {}: {}: {} expected, {} found",
+                     difference.operation,
+                     difference.process,
+                     difference.counter,
+                     difference.expected,
+                     difference.found);
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Whether this is a system call depends on the machine's clock. vdso(7)
+constexpr const char* call_of_the_clock = "clock_gettime";
+/// Where the heap ends depends on all earlier allocations.
+constexpr const char* call_of_the_heap = "brk";
+
+/// The paths below always have the same length, because their bytes are counted.
+std::vector<CountsByRole> rounds_of(const bench::Operation& operation, const Performer& by) {
+  const bench::ShmFolder ground;
+  const auto make_folder = [&](const char* name) {
+    std::string path = ground.path() + name;
+    fs::create_directory(path);
+    fs::permissions(path, fs::perms::owner_all);
+    return path;
+  };
+  // One heap for all threads: the kernel chooses the address of another one, and so how many calls
+  // its alignment needs.
+  std::vector<std::string> environment = {"GLIBC_TUNABLES=glibc.malloc.arena_max=1",
+                                          "LASTREF_RUNTIME_FOLDER=" + make_folder("/run"),
+                                          "LASTREF_TEMP_FOLDER=" + make_folder("/temporary")};
+  if (!by.plant.empty()) {
+    environment.push_back("LASTREF_COUNTED_PLANT=" + by.plant);
+  }
+  return count_calls({.command = {by.program, std::string(operation.name), make_folder("/files")},
+                      .environment = std::move(environment),
+                      .tells_ends = operation.tells_ends});
+}
+
+Figures exact_figures(const Counts& counts, bool counts_pages) {
+  Figures figures = figures_of(counts);
+  figures.erase(call_of_the_clock);
+  figures.erase(call_of_the_heap);
+  if (!counts_pages) {
+    figures.erase(std::string(pages_column));
+  }
+  return figures;
+}
+
+}  // namespace
+
+OperationCounts counts_of(const bench::Operation& operation, const Performer& performer) {
+  const std::string name(operation.name);
+  std::vector<CountsByRole> rounds = rounds_of(operation, performer);
+  if (rounds.size() != bench::rounds) {
+    throw std::runtime_error(fmt::format("{} was done {} times", name, rounds.size()));
+  }
+  rounds.erase(rounds.begin(), rounds.begin() + bench::warm_ups);
+
+  OperationCounts counts;
+  std::map<std::string, Figures> first;
+  std::map<std::pair<std::string, std::string>, std::vector<std::uint64_t>> seen;
+  for (std::size_t round = 0; round < rounds.size(); ++round) {
+    for (const auto& [process, of_round] : rounds[round]) {
+      const Figures figures = exact_figures(of_round, operation.faults_vary.empty());
+      first.try_emplace(process, round == 0 ? figures : Figures());
+      for (const auto& [counter, figure] : figures) {
+        seen.try_emplace({process, counter}, rounds.size()).first->second[round] = figure;
+      }
+    }
+  }
+  for (const auto& [process, figures] : first) {
+    counts.rows.push_back({.operation = name, .process = process, .figures = figures});
+  }
+  for (const auto& [key, all] : seen) {
+    if (std::ranges::count(all, all.front()) != std::ssize(all)) {
+      counts.vague.push_back(
+          fmt::format("{}, {}: {}: {}", name, key.first, key.second, fmt::join(all, " ")));
+    }
+  }
+  return counts;
+}
+
+bool can_be_counted_here(const bench::Operation& operation) {
+  return !operation.tells_ends || os::tells_how_nobodys_end();
+}
+
 namespace {
 
 using harness::Exit;
@@ -34,18 +353,12 @@ bool is_asked_for(const bench::Operation& operation, const Options& options) {
          std::ranges::find(options.operations, operation.name) != options.operations.end();
 }
 
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) {
+std::string page_at(const std::string& path) {
+  const auto text = text_of(path);
+  if (!text) {
     throw std::runtime_error(path + " cannot be read");
   }
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void write_text(const std::string& path, const std::string& text) {
-  if (!write_whole(path, text)) {
-    throw std::runtime_error(path + " cannot be written");
-  }
+  return *text;
 }
 
 /// The rows that were counted, and the operations that were left out.
@@ -59,16 +372,12 @@ struct Counted {
   }
 };
 
-std::string counted_program() {
+Counted count_all(const Options& options) {
   const auto program = program_beside_us("lastref_counted");
   if (!program) {
     throw std::runtime_error(program.error());
   }
-  return *program;
-}
-
-Counted count_all(const Options& options) {
-  const Performer performer{.program = counted_program(), .plant = options.plant};
+  const Performer performer{.program = *program, .plant = options.plant};
   Counted counted;
   for (const bench::Operation& operation : bench::operations()) {
     if (!is_asked_for(operation, options) || !can_be_counted_here(operation)) {
@@ -118,21 +427,18 @@ Exit check(const Options& options, std::vector<CounterRow> expected, const Count
 }
 
 void update(const std::string& page, const Counted& counted) {
-  const std::string text = text_of(page);
-  std::vector<CounterRow> before;
-  if (!counted.left_out.empty()) {
-    before = rows_in(text);
+  const std::string text = page_at(page);
+  const auto before = counted.left_out.empty() ? std::vector<CounterRow>() : rows_in(text);
+  if (!write_whole(page, with_table(text, table_of(counted, before)))) {
+    throw std::runtime_error(page + " cannot be written");
   }
-  write_text(page, with_table(text, table_of(counted, before)));
 }
 
 Exit run(const Options& options) {
   bench::remove_what_killed_benches_left();
   // Read the table first: an error here should come before the counting.
-  std::vector<CounterRow> expected;
-  if (!options.check.empty()) {
-    expected = rows_in(text_of(options.check));
-  }
+  const auto expected =
+      options.check.empty() ? std::vector<CounterRow>() : rows_in(page_at(options.check));
   const Counted counted = count_all(options);
   if (options.check.empty() && options.update.empty()) {
     fmt::print("{}", table_of(counted, {}));
@@ -146,7 +452,7 @@ Exit run(const Options& options) {
   if (!options.update.empty()) {
     update(options.update, counted);
   }
-  return options.check.empty() ? Exit::clean : check(options, std::move(expected), counted);
+  return options.check.empty() ? Exit::clean : check(options, expected, counted);
 }
 
 }  // namespace

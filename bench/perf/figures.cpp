@@ -3,12 +3,47 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <ctime>
+#include <utility>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "impl/array/utf8.hpp"
+
 namespace lastref::perf {
+namespace {
+
+/// At 2 or more, or 0.5 or less, percentages mislead: "+900 %" is ten times as long.
+bool is_large(double ratio) {
+  return !std::isfinite(ratio) || ratio >= 2 || ratio <= 0.5;
+}
+
+std::string times_or_percent(double ratio, bool as_times) {
+  if (as_times) {
+    return fmt::format("×{:.2f}", ratio);
+  }
+  // A minus sign, because a hyphen looks different.
+  const double percent = (ratio - 1) * 100;
+  return fmt::format("{}{:.1f} %", percent < 0 ? "−" : "+", std::abs(percent));
+}
+
+/// The number of bytes of the first character; 0: it is not UTF-8.
+std::size_t size_of_character(std::string_view text) {
+  for (std::size_t size = 1; size <= std::min(text.size(), std::size_t{4}); ++size) {
+    if (array::is_utf8(text.substr(0, size))) {
+      return size;
+    }
+  }
+  return 0;
+}
+
+bool is_control(unsigned char byte) {
+  return (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f;
+}
+
+}  // namespace
 
 TimeUnit unit_for(double seconds) {
   constexpr std::array units = {TimeUnit{1, "s"}, TimeUnit{1e-3, "ms"}, TimeUnit{1e-6, "µs"}};
@@ -53,24 +88,6 @@ std::string time_figure(double seconds, const Within<double>& within) {
                      figure(within.most / unit.seconds));
 }
 
-namespace {
-
-/// At 2 or more, or 0.5 or less, percentages mislead: "+900 %" is ten times as long.
-bool is_large(double ratio) {
-  return !std::isfinite(ratio) || ratio >= 2 || ratio <= 0.5;
-}
-
-std::string times_or_percent(double ratio, bool as_times) {
-  if (as_times) {
-    return fmt::format("×{:.2f}", ratio);
-  }
-  // A minus sign, because a hyphen looks different.
-  const double percent = (ratio - 1) * 100;
-  return fmt::format("{}{:.1f} %", percent < 0 ? "−" : "+", std::abs(percent));
-}
-
-}  // namespace
-
 std::string change_figure(double ratio) {
   return times_or_percent(ratio, is_large(ratio));
 }
@@ -99,6 +116,25 @@ std::string short_commit(const std::string& name) {
     return name;  // a name given by the user
   }
   return name.substr(0, 10) + name.substr(hash);
+}
+
+std::string html(std::string_view text) {
+  constexpr std::array<std::pair<char, std::string_view>, 5> escapes = {
+      {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}}};
+  std::string shown;
+  while (!text.empty()) {
+    const auto first = static_cast<unsigned char>(text.front());
+    const std::size_t size = size_of_character(text);
+    const auto* const escape =
+        std::ranges::find(escapes, text.front(), &decltype(escapes)::value_type::first);
+    if (size == 0 || is_control(first)) {
+      shown += fmt::format("\\x{:02x}", first);
+    } else {
+      shown += escape == escapes.end() ? text.substr(0, size) : escape->second;
+    }
+    text.remove_prefix(std::max(size, std::size_t{1}));
+  }
+  return shown;
 }
 
 }  // namespace lastref::perf

@@ -1,10 +1,13 @@
-// figures: formats times, ratios and counts for people.
+// figures: formats times, ratios and counts for people, and text for HTML.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
-#include "bench/perf/change_points.hpp"
+#include "bench/perf/series.hpp"
 
 namespace lastref::perf {
 
@@ -32,5 +35,19 @@ std::string day_of(std::int64_t seconds);
 std::string moment_of(std::int64_t seconds);
 /// A commit's name; a full hash is shortened to 10 digits.
 std::string short_commit(const std::string& name);
+
+/// The whole number that the text is; nothing if it is another text.
+template <typename Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number)
+                                                                  : std::nullopt;
+}
+
+/// Escapes untrusted text, so that HTML shows it and does nothing else. For text and for attributes
+/// in single or double quotes. Bytes that are not UTF-8 and control
+/// characters are shown as "\xff".
+std::string html(std::string_view text);
 
 }  // namespace lastref::perf

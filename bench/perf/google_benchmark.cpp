@@ -1,21 +1,36 @@
 #include "bench/perf/google_benchmark.hpp"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <optional>
+#include <sstream>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+
+#include "bench/perf/files.hpp"
 
 namespace lastref::perf {
 namespace {
 
 using Json = nlohmann::json;
 using Why = UnreadableRun::Why;
+
+/// The text with a backslash before each special character.
+std::string escaped(const std::string& text, std::string_view special) {
+  std::string all;
+  for (const char letter : text) {
+    all += special.find(letter) == std::string_view::npos ? "" : "\\";
+    all += letter;
+  }
+  return all;
+}
 
 tl::unexpected<UnreadableRun> unreadable(Why why, std::string where) {
   return tl::unexpected<UnreadableRun>({.why = why, .where = std::move(where)});
@@ -229,6 +244,27 @@ std::map<std::string, std::string> context_in(const Json& run) {
 
 }  // namespace
 
+bool match(const Globs& globs, const std::string& name) {
+  return globs.empty() || std::ranges::any_of(globs, [&](const std::string& glob) {
+           return ::fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+         });
+}
+
+std::string no_benchmark_matches(const Globs& globs) {
+  if (globs.empty()) {
+    return "there is no benchmark";
+  }
+  const std::string& first = globs.front();
+  return fmt::format("no benchmark matches {}; a pattern is of whole names: '{}' or '*{}*' may do",
+                     fmt::join(globs, " or "),
+                     first + "/*",
+                     first);
+}
+
+std::string glob_for(const std::string& name) {
+  return escaped(name, R"(\*?[)");
+}
+
 std::string describe(const UnreadableRun& unreadable) {
   const auto& where = unreadable.where;
   switch (unreadable.why) {
@@ -276,13 +312,12 @@ tl::expected<BenchmarkRun, UnreadableRun> parse_run(std::string_view text) {
 }
 
 tl::expected<BenchmarkRun, UnreadableRun> read_run(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
   std::error_code error;
-  if (!file || !std::filesystem::is_regular_file(path, error)) {
+  const auto text = text_of(path);
+  if (!text || !std::filesystem::is_regular_file(path, error)) {
     return unreadable(Why::no_file, path.string());
   }
-  return parse_run(text);
+  return parse_run(*text);
 }
 
 bool wall_time_counts(std::string_view name) {
@@ -299,6 +334,66 @@ bool wall_time_counts(std::string_view name) {
 
 const std::vector<double>& seconds_that_count(const MeasuredBenchmark& benchmark) {
   return wall_time_counts(benchmark.name) ? benchmark.wall_seconds : benchmark.processor_seconds;
+}
+
+OrWhy<std::vector<std::string>> benchmarks_of(const BenchmarkOptions& options, const Globs& globs) {
+  const auto said = output_of(
+      {.words = {options.program.string(), "--benchmark_list_tests=true", "--benchmark_filter=all"},
+       .environment = options.environment});
+  if (!said) {
+    return no(describe(said.error()));
+  }
+  std::vector<std::string> names;
+  std::istringstream lines(*said);
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_known = std::ranges::find(names, line) != names.end();
+    if (!line.empty() && !is_known && match(globs, line)) {
+      names.push_back(line);
+    }
+  }
+  return names;
+}
+
+OrWhy<BenchmarkRun> run_benchmarks(const BenchmarkOptions& options, const std::string& filter) {
+  const std::filesystem::path json = options.scratch / "run.json";
+  std::error_code error;
+  std::filesystem::remove(json, error);
+  ProcessOptions process{
+      .words = {options.program.string(),
+                "--benchmark_filter=" + filter,
+                fmt::format("--benchmark_min_time={}", options.seconds_at_least),
+                "--benchmark_out=" + json.string(),
+                "--benchmark_out_format=json"},
+      .environment = options.environment,
+      .log = options.is_shown ? std::filesystem::path() : options.scratch / "run.log",
+      .patience = options.patience};
+  process.words.insert(process.words.end(), options.words.begin(), options.words.end());
+  if (const auto done = run_measured(process); !done) {
+    return no(describe(done.error()));
+  }
+  return read_run(json).map_error([](const UnreadableRun& why) { return describe(why); });
+}
+
+OrWhy<MeasuredBenchmark> measure_benchmark(const BenchmarkOptions& options,
+                                           const std::string& name) {
+  auto run = run_benchmarks(options, filter_for(name));
+  if (!run) {
+    return no(run.error());
+  }
+  const auto found = std::ranges::find(run->benchmarks, name, &MeasuredBenchmark::name);
+  if (found == run->benchmarks.end()) {
+    return no("it is not there");
+  }
+  return found->error.empty() ? OrWhy<MeasuredBenchmark>(std::move(*found))
+                              : no("it could not be done: " + found->error);
+}
+
+std::string filter_for(const std::string& name) {
+  return '^' + escaped(name, R"(\^$.|?*+()[]{})") + '$';
+}
+
+bool knows_variable(const std::filesystem::path& program, const std::string& name) {
+  return text_of(program).value_or("").find(name) != std::string::npos;
 }
 
 }  // namespace lastref::perf

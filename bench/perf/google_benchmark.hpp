@@ -1,4 +1,4 @@
-// GoogleBenchmark: the measurements of a Google Benchmark run, read from its JSON.
+// google_benchmark: runs programs with Google Benchmark, and reads the JSON that they write.
 //
 // Only measurements are read: rows of single repetitions. Aggregates and complexities are left out,
 // because they can be computed from these. Common mistakes:
@@ -7,18 +7,45 @@
 // - The text may not be JSON: NaN and Infinity are printed as bare words. They are read as null.
 // - A benchmark that could not run is in the run, with an error and meaningless times. So is a
 //   benchmark that has only aggregates, if others have repetitions.
+//
+// Each measurement is a process of its own, because a process depends on chance: where its memory
+// lies, and which other processes run. Many short processes tell more in the same time than a few
+// long ones. The table has (spread of a pair) x (square root of its seconds), in %, for pairs of
+// lastref_bench on two cores of a busy machine:
+//
+//   seconds at least, repetitions      0.005, 1   0.02, 1   0.1, 1   0.01, 5
+//   registry_hold_and_release/512           0.3       0.6      1.4       0.6
+//   registry_drop/512                       0.8       1.0      2.2       1.4
+//   reduce_a_known_array/1000000            2.6       3.4     14.6       2.5
+//   tracker_hold_and_release                2.5       7.0     16.0       3.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <tl/expected.hpp>
 
+#include "bench/perf/process.hpp"
+
 namespace lastref::perf {
+
+/// Shell patterns (fnmatch(3)) for whole names; '*' also matches '/'.
+using Globs = std::vector<std::string>;
+
+/// Whether a pattern matches, or there are no patterns.
+bool match(const Globs& globs, const std::string& name);
+
+/// A message for the user, with patterns that match a part of a name.
+std::string no_benchmark_matches(const Globs& globs);
+
+/// A glob that matches this name only.
+std::string glob_for(const std::string& name);
 
 /// One benchmark. Each list has one value per repetition, in the order of the text.
 struct MeasuredBenchmark {
@@ -67,5 +94,39 @@ tl::expected<BenchmarkRun, UnreadableRun> read_run(const std::filesystem::path& 
 bool wall_time_counts(std::string_view name);
 /// Seconds per iteration, by the clock that counts.
 const std::vector<double>& seconds_that_count(const MeasuredBenchmark& benchmark);
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+struct BenchmarkOptions {
+  std::filesystem::path program;
+  double seconds_at_least = 0.005;  ///< per process, by the clock that counts
+  Environment environment = {};
+  std::filesystem::path scratch;  ///< a folder for its output; for one process at a time
+  std::chrono::seconds patience = usual_patience;  ///< limit for each process
+  std::vector<std::string> words = {};             ///< more of its arguments
+  bool is_shown = false;                           ///< It writes to our standard output and error.
+};
+
+/// The names of the program's benchmarks that match, without duplicates.
+OrWhy<std::vector<std::string>> benchmarks_of(const BenchmarkOptions& options, const Globs& globs);
+
+/// Runs the benchmarks that a regular expression matches in a new process.
+OrWhy<BenchmarkRun> run_benchmarks(const BenchmarkOptions& options, const std::string& filter);
+
+/// Measures one benchmark in a new process. The benchmark decides itself how many repetitions it
+/// has. All repetitions of this name are in one result.
+OrWhy<MeasuredBenchmark> measure_benchmark(const BenchmarkOptions& options,
+                                           const std::string& name);
+
+/// A regular expression for Google Benchmark that matches this name only.
+std::string filter_for(const std::string& name);
+
+/// Whether the program reads this variable: its name is in the program's file. A program that does
+/// not read without_peers also runs the peers. Its caches would be colder than those of a program
+/// that leaves them out.
+bool knows_variable(const std::filesystem::path& program, const std::string& name);
+
+/// If this variable is set, benchmarks measure their subject only, and no peers.
+inline constexpr const char* without_peers = "LASTREF_BENCH_WITHOUT_PEERS";
 
 }  // namespace lastref::perf

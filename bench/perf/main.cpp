@@ -10,12 +10,25 @@
 #include <string>
 #include <string_view>
 
-#include "bench/perf/interrupted.hpp"
+#include <fmt/format.h>
+
+#include "bench/perf/process.hpp"
+#include "bench/perf/record.hpp"
 #include "bench/perf/verbs.hpp"
 #include "harness/cli/interruption.hpp"
 
 namespace lastref::perf {
 namespace {
+
+void add_machine(CLI::App& app, Chosen& chosen) {
+  app.add_subcommand("machine", "What times are measured on here")->callback([&chosen] {
+    chosen = [] {
+      const Machine machine = this_machine();
+      fmt::print("{}, load {}\n", name_of(machine), machine.load);
+      return harness::Exit::clean;
+    };
+  });
+}
 
 void add_verbs(CLI::App& app, Chosen& chosen, const Words& command) {
   add_compare(app, chosen, command);
@@ -33,12 +46,7 @@ bool takes_command(std::string_view verb) {
   return verb == "compare" || verb == "profile";
 }
 
-int refuse(std::string_view why) {
-  std::cerr << "lastref perf: " << why << '\n';
-  return static_cast<int>(harness::Exit::unusable);
-}
-
-int act_on(int count, char** arguments) {
+harness::Exit act_on(int count, char** arguments) {
   CLI::App app{"Whether programs have become slower, and by how much.", "lastref perf"};
   app.require_subcommand(1);
   const std::string_view verb = count > 1 ? arguments[1] : "-";
@@ -58,7 +66,7 @@ int act_on(int count, char** arguments) {
   try {
     app.parse(static_cast<int>(dashes - arguments), arguments);
   } catch (const CLI::Success& asked) {
-    return app.exit(asked, std::cout, std::cout);
+    return static_cast<harness::Exit>(app.exit(asked, std::cout, std::cout));
   } catch (const CLI::ParseError& error) {
     return refuse(error.what());
   }
@@ -68,7 +76,7 @@ int act_on(int count, char** arguments) {
   if (!std::cout.flush()) {
     return refuse("cannot write to standard output all that there was to say");
   }
-  return static_cast<int>(exit);
+  return exit;
 }
 
 /// Opens closed standard descriptors. Otherwise a file that is opened later would get such a number
@@ -87,10 +95,10 @@ void open_what_is_closed() {
 
 int main(int count, char** arguments) try {
   lastref::perf::open_what_is_closed();
-  return lastref::perf::act_on(count, arguments);
+  return static_cast<int>(lastref::perf::act_on(count, arguments));
 } catch (const lastref::perf::Interrupted& interrupted) {
   std::cerr << "lastref perf: interrupted; what was measured has ended\n";
   return std::raise(interrupted.signal);
 } catch (const std::exception& error) {
-  return lastref::perf::refuse(error.what());
+  return static_cast<int>(lastref::perf::refuse(error.what()));
 }

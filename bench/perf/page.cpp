@@ -1,38 +1,379 @@
 #include "bench/perf/page.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "bench/perf/figures.hpp"
-#include "bench/perf/html.hpp"
-#include "bench/perf/page_style.hpp"
-#include "bench/perf/plot.hpp"
-#include "bench/perf/sparkline.hpp"
 #include "bench/perf/statistics.hpp"
 
 namespace lastref::perf {
 namespace {
 
-std::string commit_text(const Commit& commit) {
-  return fmt::format("<code>{}</code> {}", html(short_commit(commit.name)), html(commit.subject));
+constexpr const char* page_style = R"(
+:root { color-scheme: light dark; --ground: #ffffff; --card: #ffffff; --edge: #d9dde3;
+  --text: #1b1f24; --quiet: #59636e; --grid: #eaedf0; --trend: #b4c3d6; --value: #2f5f97;
+  --slower: #b13a24; --faster: #1f7346; --level: #8b95a1; }
+@media (prefers-color-scheme: dark) { :root { --ground: #14171b; --card: #1a1e23; --edge: #333a43;
+  --text: #e4e8ec; --quiet: #9aa5b1; --grid: #272d34; --trend: #41536a; --value: #8db6e8;
+  --slower: #f0917d; --faster: #74cd9c; --level: #717c88; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 28px 24px 64px; max-width: 1010px; background: var(--ground);
+  color: var(--text); font: 15px/1.5 system-ui, "Segoe UI", "DejaVu Sans", sans-serif;
+  font-variant-numeric: tabular-nums; }
+h1 { font-size: 26px; line-height: 1.25; margin: 0 0 4px; }
+h2 { font-size: 19px; margin: 40px 0 2px; }
+h3 { font-size: 15px; margin: 0; font-weight: 600; overflow-wrap: anywhere; }
+p { margin: 2px 0; } .quiet { color: var(--quiet); font-size: 13px; }
+a { color: inherit; text-decoration-color: var(--edge); text-underline-offset: 3px; }
+a:hover { text-decoration-color: currentColor; }
+:focus-visible { outline: 2px solid var(--value); outline-offset: 2px; }
+label { display: block; margin: 20px 0 0; } input { font: inherit; color: inherit; width: 320px;
+  max-width: 100%; margin-left: 8px; padding: 4px 8px; background: var(--card);
+  border: 1px solid var(--edge); border-radius: 5px; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; margin: 12px 0 0; font-size: 13px; }
+caption { text-align: left; white-space: nowrap; color: var(--quiet); padding-bottom: 2px; }
+th { text-align: left; font-weight: 600; color: var(--quiet); }
+th, td { padding: 3px 22px 3px 0; border-bottom: 1px solid var(--grid); vertical-align: top; }
+td.number, th.number { text-align: right; }
+td.number, td.slower, td.faster { white-space: nowrap; }
+td.name { overflow-wrap: anywhere; min-width: 150px; } .overview { width: 100%; }
+article { background: var(--card); border: 1px solid var(--edge); border-radius: 8px;
+  margin: 16px 0 0; padding: 14px 18px 16px; }
+header { display: flex; flex-wrap: wrap; gap: 2px 24px; justify-content: space-between; }
+.last { white-space: nowrap; } .tables { display: flex; flex-wrap: wrap; gap: 0 36px; }
+.slower { color: var(--slower); } .faster { color: var(--faster); }
+code { font: 12.5px ui-monospace, "DejaVu Sans Mono", monospace; }
+.plot { display: block; width: 100%; min-width: 640px; height: auto; margin-top: 6px; }
+.plot text { font-size: 12px; fill: var(--quiet); } .plot .label { font-weight: 600; }
+.plot .slower .label { fill: var(--slower); } .plot .faster .label { fill: var(--faster); }
+.grid { stroke: var(--grid); } .axis { stroke: var(--edge); }
+.trend { fill: none; stroke: var(--trend); stroke-width: 1.5; }
+.interval { stroke: var(--value); stroke-width: 1.5; opacity: .55; }
+.spark { display: block; } .newest { fill: var(--value); }
+.cut { fill: var(--value); opacity: .55; }
+.median { fill: var(--value); } .point:hover .median { stroke: var(--text); stroke-width: 2; }
+.level { stroke: var(--level); stroke-width: 2; stroke-dasharray: 1 5; stroke-linecap: round; }
+.mark { stroke: currentColor; stroke-width: 1.5; } .band { fill: currentColor; opacity: .1; }
+[hidden] { display: none !important; }
+@media print { label { display: none; } article { break-inside: avoid; } }
+)";
+
+constexpr const char* page_script = R"(
+const field = document.getElementById("filter");
+const shown = document.getElementById("shown");
+const named = [...document.querySelectorAll("[data-name]")];
+const plots = named.filter((each) => each.tagName === "ARTICLE");
+field.parentElement.hidden = plots.length < 2;
+field.addEventListener("input", () => {
+  const word = field.value.trim().toLowerCase();
+  for (const each of named) each.hidden = !each.dataset.name.toLowerCase().includes(word);
+  const left = plots.filter((each) => !each.hidden).length;
+  shown.textContent = word ? `${left} of ${plots.length}` : "";
+});
+)";
+
+/// The beginning of a table. Columns of numbers have a '#' before their names.
+std::string table_of(const char* kind,
+                     const std::string& caption,
+                     std::initializer_list<std::string_view> columns) {
+  std::string text = fmt::format(R"(<table class="{}">{}<thead><tr>)",
+                                 kind,
+                                 caption.empty() ? "" : "<caption>" + caption + "</caption>");
+  for (std::string_view column : columns) {
+    const bool is_number = column.starts_with('#');
+    column.remove_prefix(is_number ? 1 : 0);
+    text +=
+        fmt::format(R"(<th scope="col"{}>{}</th>)", is_number ? R"( class="number")" : "", column);
+  }
+  return text + "</tr></thead><tbody>\n";
 }
+
+/// The values of a number over the commits.
+using Values = std::vector<std::optional<double>>;
+
+/// The least and the greatest value; there is one.
+Within<double> range_of(const Values& values) {
+  std::vector<double> known;
+  for (const std::optional<double>& value : values) {
+    known.insert(known.end(), value ? 1 : 0, value.value_or(0));
+  }
+  const auto [least, most] = std::ranges::minmax(known);
+  return {.least = least, .most = most};
+}
+
+/// A small chart of a number over time, as high as a line of text. The scale covers the range from
+/// the least value to the greatest, but at least a twentieth of the greatest. The line has a gap
+/// where a value is missing.
+std::string sparkline_of(const Values& values) {
+  constexpr double width = 140;  // pixels
+  constexpr double height = 18;
+  constexpr double margin = 3;
+  const auto [least, most] = range_of(values);
+  const double size = std::max(std::abs(least), std::abs(most));
+  const double range = std::max(size == 0 ? 1 : size / 20, most - least);
+  const double lowest = (least + most - range) / 2;
+  const auto steps = static_cast<double>(std::max<std::size_t>(values.size(), 2) - 1);
+  // Hidden from screen readers: the figures next to the picture have the same information.
+  std::string text = fmt::format(
+      R"(<svg class="spark" width="{}" height="{}" aria-hidden="true">)", width, height);
+  std::string line;
+  const auto end_line = [&] {
+    if (!line.empty()) {
+      text += fmt::format(R"(<polyline class="trend" points="{}"/>)", std::exchange(line, {}));
+    }
+  };
+  std::string last;
+  for (std::size_t at = 0; at < values.size(); ++at) {
+    if (!values[at]) {
+      end_line();
+      continue;
+    }
+    const double x = margin + (width - 2 * margin) * static_cast<double>(at) / steps;
+    const double y = height - margin - (height - 2 * margin) * (*values[at] - lowest) / range;
+    line += fmt::format("{}{:.1f},{:.1f}", line.empty() ? "" : " ", x, y);
+    last = fmt::format(R"(<circle class="newest" cx="{:.1f}" cy="{:.1f}" r="2"/>)", x, y);
+  }
+  end_line();
+  return text + last + "</svg>";
+}
+
+// In units of the picture, which are pixels unless the picture is scaled down.
+constexpr double width = 920;
+constexpr double height = 250;
+constexpr double left = 70;
+constexpr double right = 14;
+constexpr double bottom = height - 30;
+constexpr double letter = 7;  // the maximum width of our letters, at 12 pixels
 
 const char* kind_of(const ChangePoint& change) {
   return change.ratio > 1 ? "slower" : "faster";
 }
 
+class Plot {
+ public:
+  explicit Plot(const Series& series) : series_(series), top_(series.changes.empty() ? 32 : 44) {
+    const auto [least, most] = std::ranges::minmax(series.points, {}, &Point::seconds);
+    least_ = least.seconds;
+    most_ = most.seconds;
+    // An interval that is much longer than the range of the medians would make them a flat line. On
+    // the other hand, noise of 1 % should not look large.
+    const double room = std::max(most_ - least_, most_ * 0.05);
+    const Within<double> limits{.least = least_ - room, .most = most_ + room};
+    for (const Point& point : series.points) {
+      least_ = std::max(std::min(least_, point.within.least), limits.least);
+      most_ = std::min(std::max(most_, point.within.most), limits.most);
+    }
+    least_ = std::max(least_ - room * 0.15, 0.0);
+    most_ += room * 0.15;
+    if (most_ <= least_) {
+      most_ = least_ + 1e-9;  // All times are 0.
+    }
+    unit_ = unit_for(most_);
+  }
+
+  std::string draw() {
+    const Point& last = series_.points.back();
+    add("<svg class=\"plot\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}: {} over {} "
+        "commits, "
+        "{} of them change points\">\n",
+        width,
+        height,
+        html(series_.benchmark),
+        time_figure(last.seconds, last.within),
+        series_.points.size(),
+        series_.changes.size());
+    draw_axes();
+    draw_commits();
+    draw_levels();
+    draw_points();
+    draw_changes();
+    return text_ + "</svg>\n";
+  }
+
+ private:
+  using Range = Within<double>;
+
+  template <typename... Values>
+  void add(fmt::format_string<Values...> form, Values&&... values) {
+    text_ += fmt::format(form, std::forward<Values>(values)...);
+  }
+  void add_line(const char* kind, const Range& x, const Range& y) {
+    add(R"(<line class="{}" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>)",
+        kind,
+        x.least,
+        x.most,
+        y.least,
+        y.most);
+  }
+  void add_text(const char* kind, double x, double y, const char* anchor, const std::string& text) {
+    add(R"(<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>)",
+        kind,
+        x,
+        y,
+        anchor,
+        text);
+  }
+
+  double x_of(double index) const {
+    const auto steps = static_cast<double>(std::max<std::size_t>(series_.points.size(), 2) - 1);
+    const double margin = 12;
+    const double middle = series_.points.size() == 1 ? 0.5 : 0;
+    return left + margin + (width - left - right - 2 * margin) * (index / steps + middle);
+  }
+  double x_of(std::size_t index) const { return x_of(static_cast<double>(index)); }
+
+  double y_of(double seconds) const {
+    return bottom - (bottom - top_) * (seconds - least_) / (most_ - least_);
+  }
+
+  void draw_axes() {
+    for (const double tick : ticks_between(least_ / unit_.seconds, most_ / unit_.seconds)) {
+      const double y = y_of(tick * unit_.seconds);
+      add_line("grid", {left, width - right}, {y, y});
+      add_text("tick", left - 8, y + 4, "end", fmt::format("{:.6g}", tick));
+    }
+    add_text("tick", left - 8, top_ - 16, "end", unit_.name);
+    add_line("axis", {left, width - right}, {bottom, bottom});
+  }
+
+  /// Draws names of commits below the plot: the first and the last, those with changes, and as many
+  /// others as have room.
+  void draw_commits() {
+    std::vector<std::size_t> wanted = {0, series_.points.size() - 1};
+    for (const ChangePoint& change : series_.changes) {
+      wanted.push_back(change.index);
+    }
+    for (std::size_t i = 0; i < series_.points.size(); ++i) {
+      wanted.push_back(i);
+    }
+    std::vector<Range> taken;
+    for (const std::size_t index : wanted) {
+      constexpr std::size_t size_max = 16;  // bytes
+      std::string name = short_commit(series_.points[index].commit.name);
+      for (std::size_t letters = size_max; letters > 0 && name.size() > size_max; --letters) {
+        name = fmt::format("{:.{}}", name, letters);
+      }
+      const double half = static_cast<double>(name.size()) * letter / 2 + 6;
+      // At the edges the name moves inwards.
+      const double x = std::clamp(x_of(index), half, width - half);
+      if (take_room({x - half, x + half}, taken)) {
+        add_line("axis", {x_of(index), x_of(index)}, {bottom, bottom + 5});
+        add_text("tick commit", x, bottom + 20, "middle", html(name));
+      }
+    }
+  }
+
+  /// False if a part of the room is taken.
+  static bool take_room(const Range& room, std::vector<Range>& taken) {
+    const bool is_free = std::ranges::none_of(taken, [&](const Range& other) {
+      return room.least < other.most && other.least < room.most;
+    });
+    taken.insert(taken.end(), is_free ? 1 : 0, room);
+    return is_free;
+  }
+
+  /// Draws the means between change points. Without any, a line would add nothing to the points.
+  void draw_levels() {
+    for (std::size_t i = 0; i < series_.changes.size(); ++i) {
+      const ChangePoint& change = series_.changes[i];
+      const std::size_t end = levels_at(series_.changes, i, series_.points.size()).second;
+      if (i == 0) {
+        draw_level(0, change.index, change.before);
+      }
+      draw_level(change.index, end, change.after);
+    }
+  }
+  void draw_level(std::size_t begin, std::size_t end, double seconds) {
+    add_line("level", {x_of(begin), x_of(end - 1)}, {y_of(seconds), y_of(seconds)});
+  }
+
+  void draw_points() {
+    std::string line;
+    for (std::size_t i = 0; i < series_.points.size(); ++i) {
+      line += fmt::format("{:.1f},{:.1f} ", x_of(i), y_of(series_.points[i].seconds));
+    }
+    add("<polyline class=\"trend\" points=\"{}\"/>\n", line);
+    for (std::size_t i = 0; i < series_.points.size(); ++i) {
+      const Point& point = series_.points[i];
+      const double x = x_of(i);
+      add("<g class=\"point\"><title>{} {}\n{}, {} repetitions, load {:.2f}</title>",
+          html(short_commit(point.commit.name)),
+          html(point.commit.subject),
+          time_figure(point.seconds, point.within),
+          point.repetitions,
+          point.load);
+      add_line(
+          "interval",
+          {x, x},
+          {y_of(std::max(point.within.least, least_)), y_of(std::min(point.within.most, most_))});
+      if (point.within.most > most_) {
+        add(R"(<path class="cut" d="M{:.1f} {} l4 7 h-8 z"/>)", x, top_ - 7);
+      }
+      if (point.within.least < least_) {
+        add(R"(<path class="cut" d="M{:.1f} {} l4 -7 h-8 z"/>)", x, bottom);
+      }
+      add("<circle class=\"median\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"/></g>\n",
+          x,
+          y_of(point.seconds));
+    }
+  }
+
+  /// Draws a line between the commits, a band for the other places where the change may be, and how
+  /// large it is. A label without room is left out: the table below has all of them.
+  void draw_changes() {
+    std::vector<Range> rows[2];
+    for (const ChangePoint& change : series_.changes) {
+      const double x = x_of(static_cast<double>(change.index) - 0.5);
+      const double from = x_of(static_cast<double>(change.place.least) - 1);
+      add("<g class=\"change {}\"><title>{} at {}</title>"
+          "<rect class=\"band\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"/>",
+          kind_of(change),
+          change_figure(change.ratio, change.ratio_within),
+          html(short_commit(series_.points[change.index].commit.name)),
+          from,
+          top_,
+          x_of(change.place.most) - from,
+          bottom - top_);
+      add_line("mark", {x, x}, {top_ - 2, bottom});
+      const std::string label =
+          fmt::format("{} {}", change.ratio > 1 ? "▲" : "▼", change_figure(change.ratio));
+      const double half = static_cast<double>(label.size()) * letter / 2 + 4;
+      const double middle = std::clamp(x, left + half, width - right - half);
+      for (std::size_t row = 0; row < std::size(rows); ++row) {
+        if (take_room({middle - half, middle + half}, rows[row])) {
+          add_text("label", middle, top_ - 8 - 17 * static_cast<double>(row), "middle", label);
+          break;
+        }
+      }
+      text_ += "</g>\n";
+    }
+  }
+
+  const Series& series_;
+  double top_ = 0;    // above the plot there is room for two rows of labels, if there are any
+  double least_ = 0;  // seconds at the bottom and at the top
+  double most_ = 0;
+  TimeUnit unit_;
+  std::string text_;
+};
+
+std::string commit_text(const Commit& commit) {
+  return fmt::format("<code>{}</code> {}", html(short_commit(commit.name)), html(commit.subject));
+}
+
 /// An overview of a line: every name, its last value, and its last change.
 std::string overview_of(const Line& line, std::size_t number) {
   std::string text =
-      "<div class=\"scroll\"><table class=\"overview\"><thead><tr><th scope=\"col\">Benchmark</th>"
-      "<th scope=\"col\" class=\"number\">Last</th><th scope=\"col\" class=\"number\">Commits</th>"
-      "<th scope=\"col\" class=\"number\">Changes</th><th scope=\"col\" class=\"number\">Last "
-      "change"
-      "</th></tr></thead><tbody>\n";
+      R"(<div class="scroll">)" +
+      table_of("overview", {}, {"Benchmark", "#Last", "#Commits", "#Changes", "#Last change"});
   std::size_t index = 0;
   for (const Series& series : line.series) {
     const std::string name = html(series.benchmark);
@@ -82,16 +423,12 @@ std::string changes_of(const Series& series) {
     return {};
   }
   std::string text =
-      "<table class=\"changes\"><caption>Change points</caption><thead><tr>"
-      "<th scope=\"col\">Change</th><th scope=\"col\">First commit with it</th>"
-      "<th scope=\"col\">After</th><th scope=\"col\">May lie in</th>"
-      "<th scope=\"col\" class=\"number\">p</th><th scope=\"col\" class=\"number\">Load</th></tr>"
-      "</thead><tbody>\n";
+      table_of("changes",
+               "Change points",
+               {"Change", "First commit with it", "After", "May lie in", "#p", "#Load"});
   for (std::size_t i = 0; i < series.changes.size(); ++i) {
     const ChangePoint& change = series.changes[i];
-    const std::size_t begin = i == 0 ? 0 : series.changes[i - 1].index;
-    const std::size_t end =
-        i + 1 == series.changes.size() ? series.points.size() : series.changes[i + 1].index;
+    const auto [begin, end] = levels_at(series.changes, i, series.points.size());
     const auto name_at = [&](std::size_t index) {
       return html(short_commit(series.points[index].commit.name));
     };
@@ -112,41 +449,30 @@ std::string changes_of(const Series& series) {
   return text + "</tbody></table>\n";
 }
 
-struct CounterOverCommits {
-  Within<double> within;
-  std::vector<std::optional<double>> values;  ///< one per point
-};
-
 /// The last value of each counter, its least and greatest value, and its chart.
 std::string counters_of(const Series& series) {
-  std::map<std::string, CounterOverCommits> all;
+  std::map<std::string, Values> all;
   for (std::size_t at = 0; at < series.points.size(); ++at) {
     for (const auto& [name, value] : series.points[at].counters) {
-      CounterOverCommits first{.within = {.least = value, .most = value},
-                               .values = std::vector<std::optional<double>>(series.points.size())};
-      CounterOverCommits& counter = all.try_emplace(name, std::move(first)).first->second;
-      counter.within = {.least = std::min(counter.within.least, value),
-                        .most = std::max(counter.within.most, value)};
-      counter.values[at] = value;
+      all.try_emplace(name, series.points.size()).first->second[at] = value;
     }
   }
   if (all.empty()) {
     return {};
   }
-  std::string text =
-      "<table class=\"counters\"><caption>Counters; of a peer: how many times our time it takes"
-      "</caption><thead><tr><th scope=\"col\">Name</th><th scope=\"col\" class=\"number\">Last</th>"
-      "<th scope=\"col\" class=\"number\">Least</th><th scope=\"col\" class=\"number\">Most</th>"
-      "<th scope=\"col\">Over the commits</th></tr></thead><tbody>\n";
-  for (const auto& [name, counter] : all) {
+  std::string text = table_of("counters",
+                              "Counters; of a peer: how many times our time it takes",
+                              {"Name", "#Last", "#Least", "#Most", "Over the commits"});
+  for (const auto& [name, values] : all) {
+    const Within<double> range = range_of(values);
     text += fmt::format(
         "<tr><td class=\"name\">{}</td><td class=\"number\">{}</td>"
         "<td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>\n",
         html(name),
-        counter.values.back() ? figure(*counter.values.back()) : "none",
-        figure(counter.within.least),
-        figure(counter.within.most),
-        sparkline_of(counter.values));
+        values.back() ? figure(*values.back()) : "none",
+        figure(range.least),
+        figure(range.most),
+        sparkline_of(values));
   }
   return text + "</tbody></table>\n";
 }
@@ -211,7 +537,32 @@ std::string span_of(std::span<const Line> lines) {
 
 }  // namespace
 
-std::string page_of(std::span<const Line> lines, const PageOptions& options) {
+std::vector<double> ticks_between(double least, double most) {
+  const double rough = (most - least) / 5;
+  if (!(rough > 0) || !std::isfinite(rough)) {
+    return {least};
+  }
+  const double power = std::pow(10.0, std::floor(std::log10(rough)));
+  double step = 10 * power;
+  for (const double factor : {5.0, 2.0, 1.0}) {
+    if (factor * power >= rough) {
+      step = factor * power;
+    }
+  }
+  std::vector<double> ticks;
+  const auto first = static_cast<long>(std::ceil(least / step - 1e-9));
+  const auto last = static_cast<long>(std::floor(most / step + 1e-9));
+  for (long tick = first; tick <= last; ++tick) {
+    ticks.push_back(static_cast<double>(tick) * step);
+  }
+  return ticks;
+}
+
+std::string plot_of(const Series& series) {
+  return Plot(series).draw();
+}
+
+std::string page_of(std::span<const Line> lines, const ChangePointOptions& changes) {
   std::string text = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -219,7 +570,7 @@ std::string page_of(std::span<const Line> lines, const PageOptions& options) {
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
       "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
       "<title>{0}</title>\n<style>{1}</style></head><body>\n<h1>{0}</h1>\n<p>{2}</p>\n",
-      html(options.title),
+      "Speed over commits",
       page_style,
       span_of(lines));
   text += fmt::format(
@@ -229,9 +580,9 @@ std::string page_of(std::span<const Line> lines, const PageOptions& options) {
       "six. Of a series without any change {:.3g} % would be marked; shorter ones than {} commits "
       "tell nothing. Random orders: seed {}.</p>\n",
       sureness_of_interval * 100,
-      options.changes.p * 100,
-      values_min(options.changes),
-      options.changes.seed);
+      changes.p * 100,
+      values_min(changes),
+      changes.seed);
   text +=
       "<label>Names with<input id=\"filter\" type=\"search\" autocomplete=\"off\"> "
       "<span id=\"shown\" class=\"quiet\" aria-live=\"polite\"></span></label>\n";

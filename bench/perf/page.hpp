@@ -1,19 +1,24 @@
-// page: a history as one self-contained HTML file, which loads nothing from a network.
+// page: a history as one self-contained HTML file, with plots as SVG, which loads nothing from a
+// network.
 #pragma once
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "bench/perf/series.hpp"
 
 namespace lastref::perf {
 
-struct PageOptions {
-  std::string title = "Speed over commits";
-  ChangePointOptions changes = {};  ///< those that the lines were made with
-};
+/// Three to seven round numbers between `least` and `most`, for an axis.
+std::vector<double> ticks_between(double least, double most);
 
-/// The page is readable in light and dark mode and safe for any names.
-std::string page_of(std::span<const Line> lines, const PageOptions& options);
+/// Draws points with their intervals, the level before and after each change point, and its mark.
+/// Colours are those of the page's classes. The series has at least one point.
+std::string plot_of(const Series& series);
+
+/// The page is readable in light and dark mode and safe for any names. `changes` are the options
+/// that the lines were made with.
+std::string page_of(std::span<const Line> lines, const ChangePointOptions& changes);
 
 }  // namespace lastref::perf

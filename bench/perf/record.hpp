@@ -1,4 +1,4 @@
-// Record: the measurements of one commit at one time, and the machine and build.
+// record: the measurements of one commit at one time, and the machine and build.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,26 @@
 #include <vector>
 
 #include "bench/perf/google_benchmark.hpp"
-#include "bench/perf/machine.hpp"
 
 namespace lastref::perf {
+
+/// The properties of a machine that affect how long things take.
+struct Machine {
+  std::string processor;
+  unsigned cores = 0;  ///< that this program may use
+  std::string kernel;
+  std::string governor;  ///< of the clock rate; empty: unknown
+  bool is_virtual = false;
+  double load = 0;  ///< tasks that ran or were ready, averaged over the last minute
+
+  bool operator==(const Machine&) const = default;
+};
+
+/// As /proc, /sys and uname(2) report it; unknown values stay empty.
+Machine this_machine();
+
+/// One line, without the load.
+std::string name_of(const Machine& machine);
 
 struct Commit {
   std::string name;                           ///< Its hash, or a name given by the user.
@@ -29,5 +46,10 @@ struct Record {
   std::int64_t recorded = 0;  ///< seconds since 1970
   std::vector<MeasuredBenchmark> benchmarks;
 };
+
+/// A run of another project's program as a record, as far as its JSON allows. The commit of the
+/// record is unknown. Its time is the start of the run, or else `now`, in seconds
+/// since 1970. Its machine is identified by the host name only.
+Record record_of_foreign(const BenchmarkRun& run, std::int64_t now);
 
 }  // namespace lastref::perf

@@ -16,17 +16,15 @@
 
 #include <fmt/format.h>
 
-#include "bench/perf/benchmark_program.hpp"
-#include "bench/perf/built.hpp"
-#include "bench/perf/commits.hpp"
+#include "bench/perf/builds.hpp"
 #include "bench/perf/figures.hpp"
-#include "bench/perf/foreign.hpp"
-#include "bench/perf/measured_process.hpp"
+#include "bench/perf/files.hpp"
+#include "bench/perf/git.hpp"
+#include "bench/perf/google_benchmark.hpp"
+#include "bench/perf/process.hpp"
 #include "bench/perf/record.hpp"
-#include "bench/perf/revisions.hpp"
 #include "bench/perf/store.hpp"
 #include "bench/perf/verbs.hpp"
-#include "bench/perf/whole_file.hpp"
 
 namespace lastref::perf {
 namespace {
@@ -53,13 +51,8 @@ std::int64_t now() {
       .count();
 }
 
-void complain(const std::string& what) {
-  std::cerr << "lastref perf record: " << what << std::endl;
-}
-
-/// Prints progress. A write error does not matter.
-void say(const std::string& what) {
-  std::cerr << what << std::endl;
+Exit complain(const std::string& what) {
+  return refuse(what, "lastref perf record");
 }
 
 /// Appends one round to the previous ones.
@@ -76,76 +69,50 @@ void append(MeasuredBenchmark& all, const MeasuredBenchmark& round) {
   all.error = all.error.empty() ? round.error : all.error;
 }
 
+/// A filter for Google Benchmark, which only supports regular expressions, for those that match.
+OrWhy<std::string> filter_of(const fs::path& program, const Globs& globs) {
+  const auto names = benchmarks_of({.program = program, .scratch = {}}, globs);
+  if (!names || names->empty()) {
+    return no(names ? no_benchmark_matches(globs) : names.error());
+  }
+  std::vector<std::string> filters;
+  std::ranges::transform(*names, std::back_inserter(filters), filter_for);
+  return fmt::format("{}", fmt::join(filters, "|"));
+}
+
 /// Measures in rounds. Each round is a process of its own, because a process depends on chance:
 /// where its memory lies, and which other processes run.
-class Measuring {
- public:
-  explicit Measuring(const RecordOptions& options) : options_(options) {}
-
-  tl::expected<std::vector<MeasuredBenchmark>, std::string> run(const fs::path& program) const {
-    const auto filter = filter_of_those_that_match(program);
-    if (!filter) {
-      return tl::unexpected(filter.error());
-    }
-    std::vector<MeasuredBenchmark> all;
-    for (int round = 1; round <= options_.repetitions; ++round) {
-      say(fmt::format("  round {} of {}", round, options_.repetitions));
-      auto measured = once(program, *filter);
-      if (!measured) {
-        return tl::unexpected(measured.error());
-      }
-      for (MeasuredBenchmark& benchmark : *measured) {
-        const auto known = std::ranges::find(all, benchmark.name, &MeasuredBenchmark::name);
-        if (known == all.end()) {
-          all.push_back(std::move(benchmark));
-        } else {
-          append(*known, benchmark);
-        }
-      }
-    }
-    return all;
+OrWhy<std::vector<MeasuredBenchmark>> measure(const RecordOptions& options,
+                                              const fs::path& program) {
+  const auto filter = filter_of(program, options.benches);
+  if (!filter) {
+    return no(filter.error());
   }
-
- private:
-  /// A filter for Google Benchmark, which only supports regular expressions.
-  tl::expected<std::string, std::string> filter_of_those_that_match(const fs::path& program) const {
-    const auto names = benchmarks_of({.program = program, .scratch = {}}, options_.benches);
-    if (!names || names->empty()) {
-      return tl::unexpected(names ? no_benchmark_matches(options_.benches) : names.error());
-    }
-    std::string filter;
-    for (const std::string& name : *names) {
-      filter += (filter.empty() ? "" : "|") + filter_for(name);
-    }
-    return filter;
-  }
-
-  tl::expected<std::vector<MeasuredBenchmark>, std::string> once(const fs::path& program,
-                                                                 const std::string& filter) const {
+  std::vector<MeasuredBenchmark> all;
+  for (int round = 1; round <= options.repetitions; ++round) {
+    say(fmt::format("  round {} of {}", round, options.repetitions));
     const ScratchFolder scratch;
-    const fs::path file = scratch.path() / "run.json";
-    const auto done =
-        run_measured({.words = {program.string(),
-                                "--benchmark_filter=" + filter,
-                                fmt::format("--benchmark_min_time={}", options_.seconds),
-                                "--benchmark_repetitions=1",
-                                "--benchmark_enable_random_interleaving=true",
-                                "--benchmark_out_format=json",
-                                "--benchmark_out=" + file.string()},
-                      .log = scratch.path() / "log",
-                      .patience = std::chrono::hours(4)});
-    if (!done) {
-      return tl::unexpected(describe(done.error()));
+    auto run = run_benchmarks(
+        {.program = program,
+         .seconds_at_least = options.seconds,
+         .scratch = scratch.path(),
+         .patience = std::chrono::hours(4),
+         .words = {"--benchmark_repetitions=1", "--benchmark_enable_random_interleaving=true"}},
+        *filter);
+    if (!run) {
+      return no(run.error());
     }
-    auto read = read_run(file);
-    if (!read) {
-      return tl::unexpected(describe(read.error()));
+    for (MeasuredBenchmark& benchmark : run->benchmarks) {
+      const auto known = std::ranges::find(all, benchmark.name, &MeasuredBenchmark::name);
+      if (known == all.end()) {
+        all.push_back(std::move(benchmark));
+      } else {
+        append(*known, benchmark);
+      }
     }
-    return std::move(read->benchmarks);
   }
-
-  const RecordOptions& options_;
-};
+  return all;
+}
 
 struct NotRecorded {
   std::string why = {};
@@ -171,10 +138,7 @@ Recorded add(Store& store, const Record& record, const std::string& what) {
 }
 
 Exit exit_of(const Recorded& recorded) {
-  if (!recorded) {
-    complain(recorded.error().why);
-  }
-  return recorded ? Exit::clean : Exit::unusable;
+  return recorded ? Exit::clean : complain(recorded.error().why);
 }
 
 Exit import_files(const RecordOptions& options, Store& store) {
@@ -182,8 +146,7 @@ Exit import_files(const RecordOptions& options, Store& store) {
     const auto run = read_run(path);
     if (!run) {
       const bool says_path = run.error().why == UnreadableRun::Why::no_file;
-      complain((says_path ? "" : path + ": ") + describe(run.error()));
-      return Exit::unusable;
+      return complain((says_path ? "" : path + ": ") + describe(run.error()));
     }
     const auto known = options.commit.empty() ? std::nullopt : commit_in(".", options.commit);
     Record record = record_of_foreign(*run, now());
@@ -215,7 +178,7 @@ Recorded record_program(const RecordOptions& options,
                         const fs::path& program,
                         const fs::path& tree) {
   const Machine machine = this_machine();  // The load before the measurement adds to it.
-  auto measured = Measuring(options).run(program);
+  auto measured = measure(options, program);
   if (!measured) {
     return tl::unexpected<NotRecorded>({.why = measured.error()});
   }
@@ -237,32 +200,19 @@ Exit record_here(const RecordOptions& options, Store& store) {
   const auto checkout = own_checkout();
   const auto commit = checkout ? checked_out(*checkout, now()) : std::nullopt;
   if (!program) {
-    complain(program.error());
-    return Exit::unusable;
+    return complain(program.error());
   }
   if (!commit) {
-    complain("git does not know which commit this program was built of");
-    return Exit::unusable;
+    return complain("git does not know which commit this program was built of");
   }
   // Otherwise the measured program is not the checked-out one, and the wrong commit is blamed.
   const fs::path tree = program->parent_path().parent_path();
   if (!is_up_to_date(tree)) {
-    complain("lastref_bench is older than the sources; ./lastref perf record builds it first");
-    return Exit::unusable;
+    return complain(
+        "lastref_bench is older than the sources; ./lastref perf record builds it first");
   }
   say("recording " + short_name(*commit));
   return exit_of(record_program(options, store, *commit, *program, tree));
-}
-
-/// One of every `every` commits, counted back from the last one.
-std::vector<std::string> thinned(const std::vector<std::string>& hashes, std::size_t every) {
-  std::vector<std::string> kept;
-  for (std::size_t i = 0; i < hashes.size(); ++i) {
-    if ((hashes.size() - 1 - i) % every == 0) {
-      kept.push_back(hashes[i]);
-    }
-  }
-  return kept;
 }
 
 /// The benchmarks of each commit that were recorded on this machine.
@@ -412,37 +362,34 @@ Exit record_commits(const RecordOptions& options, Store& store) {
   const std::size_t dots = options.range.find("..");
   const auto checkout = own_checkout();
   if (dots == std::string::npos || !checkout) {
-    complain(checkout ? "--commits wants A..B" : "this program was not built in a checkout");
-    return Exit::unusable;
+    return complain(checkout ? "--commits wants A..B" : "this program was not built in a checkout");
   }
-  const auto hashes =
+  auto hashes =
       commits_between(*checkout, options.range.substr(0, dots), options.range.substr(dots + 2));
   if (!hashes || hashes->empty()) {
-    complain(
+    return complain(
         fmt::format("{} names no commits: the first has to stand below the last", options.range));
-    return Exit::unusable;
   }
   const auto revisions = Revisions::alone_in(*checkout, *checkout / "build/perf", say);
   if (!revisions) {
-    complain(revisions.error());
-    return Exit::unusable;
+    return complain(revisions.error());
   }
   // Read after the wait: the process that had the lock may have recorded some of them.
   const auto records = store.records();
   if (!records) {
-    complain(describe(records.error()));
-    return Exit::unusable;
+    return complain(describe(records.error()));
   }
-  return RecordingCommits(options, store, *checkout, *records, *revisions)
-      .run(thinned(*hashes, options.every));
+  // One of every `every` commits, counted back from the last one.
+  std::size_t back = hashes->size();
+  std::erase_if(*hashes, [&](const std::string&) { return --back % options.every != 0; });
+  return RecordingCommits(options, store, *checkout, *records, *revisions).run(*hashes);
 }
 
 Exit record(const RecordOptions& options) {
   auto store = Store::open_to_write(options.database.empty() ? default_history()
                                                              : fs::path(options.database));
   if (!store) {
-    complain(describe(store.error()));
-    return Exit::unusable;
+    return complain(describe(store.error()));
   }
   if (!options.files.empty()) {
     return import_files(options, *store);

@@ -1,13 +1,24 @@
 #include "bench/perf/scaling.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <chrono>
 #include <cmath>
+#include <iostream>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include <boost/math/statistics/bivariate_statistics.hpp>
+#include <boost/math/statistics/univariate_statistics.hpp>
+#include <fmt/format.h>
+
+#include "bench/perf/figures.hpp"
+#include "bench/perf/files.hpp"
+#include "bench/perf/process.hpp"
 #include "bench/perf/statistics.hpp"
+#include "bench/perf/verbs.hpp"
 
 namespace lastref::perf {
 namespace {
@@ -41,14 +52,13 @@ std::optional<Sized> sized(std::string_view name) {
   const std::size_t colon = argument.find(':');
   const std::string_view number =
       colon == std::string_view::npos ? argument : argument.substr(colon + 1);
-  std::uint64_t size = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), size);
-  if (error != std::errc() || end != number.data() + number.size() || size == 0) {
+  const auto size = number_in<std::uint64_t>(number);
+  if (!size || *size == 0) {
     return std::nullopt;
   }
   return Sized{.name = std::string(before.substr(0, slash)).append(behind),
                .unit = std::string(argument.substr(0, colon == std::string_view::npos ? 0 : colon)),
-               .size = static_cast<double>(size)};
+               .size = static_cast<double>(*size)};
 }
 
 /// Why the benchmark has no valid time; or empty.
@@ -59,23 +69,85 @@ std::string what_is_wrong_with(const MeasuredBenchmark& benchmark) {
   return median_of(seconds_that_count(benchmark)) > 0 ? "" : "it took no time";
 }
 
+using harness::Exit;
+
+constexpr std::chrono::hours patience{24};
+
+struct GrowthOptions {
+  std::string json = {};
+  double limit = 0;  ///< 0: none
+  double seconds = 0.05;
+};
+
+void print(const Scaling& scaling) {
+  fmt::print("{}: exponent {:.2f}, of the last step {:.2f}\n",
+             scaling.name,
+             scaling.exponent,
+             scaling.last);
+  for (const SizedTime& each : scaling.times) {
+    fmt::print("  {:>10.0f} {:<10} {:>10}   {:>10} each\n",
+               each.size,
+               scaling.unit,
+               time_figure(each.seconds),
+               time_figure(each.seconds / each.size));
+  }
+}
+
+/// Runs our own scaling benchmarks, which print their progress.
+OrWhy<BenchmarkRun> measure(double seconds) {
+  const auto program = program_beside_us("lastref_bench");
+  if (!program) {
+    return no(program.error());
+  }
+  const ScratchFolder scratch;
+  return run_benchmarks({.program = *program,
+                         .seconds_at_least = seconds,
+                         .scratch = scratch.path(),
+                         .patience = patience,
+                         .is_shown = true},
+                        "^scaling/");
+}
+
+Exit tell(const BenchmarkRun& run, double limit) {
+  const auto& [all, left_out] = scalings_of(run);
+  std::ranges::for_each(all, [](const Scaling& each) { print(each); });
+  for (const LeftOut& each : left_out) {
+    fmt::print("LEFT OUT {}: {}\n", each.name, each.why);
+  }
+  if (all.empty()) {
+    return refuse("no benchmark has two sizes");
+  }
+  Exit exit = left_out.empty() ? Exit::clean : Exit::incomplete;
+  for (const Scaling& each : all) {
+    if (limit > 0 && each.last > limit) {
+      fmt::print("GROWS {}: {:.2f} is above {:.2f}\n", each.name, each.last, limit);
+      exit = Exit::violation;
+    }
+  }
+  return exit;
+}
+
+Exit growth(const GrowthOptions& options) {
+  const auto run =
+      options.json.empty()
+          ? measure(options.seconds)
+          : read_run(options.json).map_error([](const auto& why) { return describe(why); });
+  if (!run) {
+    return refuse(run.error());
+  }
+  return tell(*run, options.limit);
+}
+
 }  // namespace
 
 double exponent_of(const std::vector<SizedTime>& times) {
-  double x_mean = 0;
-  double y_mean = 0;
+  std::vector<double> x;
+  std::vector<double> y;
   for (const SizedTime& each : times) {
-    x_mean += std::log(each.size) / static_cast<double>(times.size());
-    y_mean += std::log(each.seconds) / static_cast<double>(times.size());
+    x.push_back(std::log(each.size));
+    y.push_back(std::log(each.seconds));
   }
-  double together = 0;
-  double alone = 0;
-  for (const SizedTime& each : times) {
-    const double x = std::log(each.size) - x_mean;
-    together += x * (std::log(each.seconds) - y_mean);
-    alone += x * x;
-  }
-  return together / alone;
+  return boost::math::statistics::covariance(x, y) / boost::math::statistics::variance(x);
 }
 
 Scalings scalings_of(const BenchmarkRun& run) {
@@ -111,6 +183,25 @@ Scalings scalings_of(const BenchmarkRun& run) {
     each.last = exponent_of({each.times.end() - 2, each.times.end()});
   }
   return scalings;
+}
+
+void add_growth(CLI::App& app, Chosen& chosen) {
+  static GrowthOptions options;
+  CLI::App* verb = app.add_subcommand("growth",
+                                      "How times grow with sizes: exponents. Exit 1 if one is "
+                                      "above the limit, else 3 if a size has "
+                                      "no time");
+  verb->add_option("--json",
+                   options.json,
+                   "Google Benchmark's report, with names as put/slots:1000. Not given: our own "
+                   "benchmarks are run")
+      ->type_name("FILE");
+  verb->add_option("--limit", options.limit, "The largest exponent between the two largest sizes")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--seconds", options.seconds, "How long each size is measured, at least")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->callback([&chosen] { chosen = [] { return growth(options); }; });
 }
 
 }  // namespace lastref::perf

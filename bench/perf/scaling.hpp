@@ -1,4 +1,4 @@
-// Scaling: how the time of a benchmark grows with its size, as an exponent: t = a * n^e.
+// scaling: how the time of a benchmark grows with its size, as an exponent: t = a * n^e.
 #pragma once
 
 #include <cstdint>

@@ -4,20 +4,216 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
 #include <optional>
 #include <random>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include <boost/math/statistics/univariate_statistics.hpp>
 #include <fmt/format.h>
 
-#include "bench/perf/measured_process.hpp"
-#include "bench/perf/paired_runs.hpp"
-#include "bench/perf/slowable.hpp"
+#include "bench/perf/files.hpp"
+#include "bench/perf/google_benchmark.hpp"
+#include "bench/perf/process.hpp"
+#include "bench/perf/record.hpp"
+#include "bench/perf/statistics.hpp"
+#include "bench/perf/verbs.hpp"
+#include "bench/perf/verdict.hpp"
 
 namespace lastref::perf {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
+
+constexpr const char* spin_variable = "LASTREF_BENCH_SPIN";
+constexpr const char* calls_variable = "LASTREF_BENCH_CALLS";
+/// The approximate time of a turn; only an initial guess.
+constexpr double seconds_of_a_turn = 0.3e-9;
+
+struct SelfTestOptions {
+  std::filesystem::path program = {};
+  std::optional<std::uint64_t> seed = {};
+  bool is_quick = false;
+  std::optional<double> budget = {};  ///< seconds in all; default: 1,000, or 52 if quick
+};
+
+void tell(const std::string& line) {
+  say("lastref perf: " + line);
+}
+
+/// The standard deviation of a normal distribution with this median distance from 0.
+double spread_of(std::vector<double> logarithms) {
+  constexpr double deviations = 1.4826;
+  return deviations * boost::math::statistics::median_absolute_deviation(logarithms, 0.0);
+}
+
+enum class Clock : std::uint8_t { counting, processor };
+
+/// A place where turns can be spent, and the part of the time that one turn adds.
+struct SlowPlace {
+  std::string name;
+  double part_of_a_turn = 0;
+};
+
+/// A benchmark that can be slowed by a chosen amount. The program spins after each crossing of one
+/// call of the Os seam, or in the benchmark's body if that makes no calls; see bench/slowed_os.hpp.
+/// A calibration measures how much longer the benchmark takes for a number of turns of the loop.
+class Slowable {
+ public:
+  Slowable(BenchmarkOptions options, std::string name)
+      : options_(std::move(options)), name_(std::move(name)) {}
+
+  const std::string& name() const noexcept { return name_; }
+  Clock clock() const noexcept { return clock_; }
+
+  /// Measures the benchmark against itself in `pairs` pairs. Chooses the clock that counts if its
+  /// pairs differ by at most `spread_max`, else processor time if its pairs do. Returns the spread
+  /// of the pairs: the standard deviation that the logarithm of their ratio would have if it were
+  /// normal. Nothing: both differ by too much.
+  OrWhy<std::optional<double>> listen(std::size_t pairs, double spread_max) {
+    std::vector<double> counting;
+    std::vector<double> processor;
+    for (std::size_t pair = 0; pair < pairs; ++pair) {
+      const auto one = measure_with(spin_variable, "body:0");
+      const auto other = one ? measure_with(spin_variable, "body:0") : one;
+      if (!other) {
+        return no(other.error());
+      }
+      counting.push_back(
+          std::log(seconds_that_count(*other).front() / seconds_that_count(*one).front()));
+      processor.push_back(
+          std::log(other->processor_seconds.front() / one->processor_seconds.front()));
+    }
+    for (const auto& [clock, logarithms] :
+         {std::pair(Clock::counting, counting), std::pair(Clock::processor, processor)}) {
+      const double spread = spread_of(logarithms);
+      if (std::isfinite(spread) && spread <= spread_max) {
+        clock_ = clock;
+        return spread;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Chooses a random place that each iteration passes and where time is measured, and measures the
+  /// cost of a turn there. Nothing: a turn costs nothing at any of the places tried.
+  OrWhy<std::optional<SlowPlace>> find_place(std::size_t pairs, std::mt19937_64& chance) {
+    auto counted = count_calls();
+    if (!counted) {
+      return no(counted.error());
+    }
+    std::ranges::shuffle(counted->calls, chance);
+    constexpr std::size_t places_max = 4;
+    counted->calls.resize(std::min(counted->calls.size(), places_max));
+    for (const auto& [place, calls] : counted->calls) {
+      // About 50 % longer: well above the noise, and close enough to the later slowdowns that a
+      // turn costs the same.
+      const double half = counted->seconds / 2 / calls / seconds_of_a_turn;
+      const auto guess = static_cast<std::uint64_t>(std::max(half, 1.0));
+      const auto rough = ratio_at(place, guess, 3, chance);
+      if (!rough) {
+        return no(rough.error());
+      }
+      if (*rough < 1.1) {
+        continue;  // Time is not measured here.
+      }
+      const double wanted = static_cast<double>(guess) * 0.4 / (*rough - 1);
+      const auto turns = static_cast<std::uint64_t>(std::max(wanted, 1.0));
+      const auto ratio = ratio_at(place, turns, pairs, chance);
+      if (!ratio) {
+        return no(ratio.error());
+      }
+      if (*ratio > 1.1) {
+        return SlowPlace{.name = place,
+                         .part_of_a_turn = (*ratio - 1) / static_cast<double>(turns)};
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// A is unchanged; B takes 1 + `slower` times as long.
+  MeasureOnce measure(const SlowPlace& place, double slower) const {
+    const auto turns = static_cast<std::uint64_t>(std::llround(slower / place.part_of_a_turn));
+    return [this, place = place.name, turns](Side side, std::size_t) {
+      return measure_once(place, side == Side::a ? 0 : turns).map([](double seconds) {
+        return std::vector{seconds};
+      });
+    };
+  }
+
+ private:
+  struct Counted {
+    std::vector<std::pair<std::string, double>> calls;  ///< per iteration
+    double seconds = 0;                                 ///< per iteration
+  };
+
+  OrWhy<MeasuredBenchmark> measure_with(const char* variable, const std::string& value) const {
+    BenchmarkOptions options = options_;
+    options.environment.emplace_back(variable, value);
+    return measure_benchmark(options, name_);
+  }
+
+  OrWhy<double> measure_once(const std::string& place, std::uint64_t turns) const {
+    return measure_with(spin_variable, fmt::format("{}:{}", place, turns))
+        .map([this](const MeasuredBenchmark& measured) {
+          return clock_ == Clock::processor ? measured.processor_seconds.front()
+                                            : seconds_that_count(measured).front();
+        });
+  }
+
+  OrWhy<Counted> count_calls() const {
+    const std::filesystem::path calls = options_.scratch / "calls";
+    std::error_code error;
+    std::filesystem::remove(calls, error);
+    const auto measured = measure_with(calls_variable, calls.string());
+    if (!measured) {
+      return no(measured.error());
+    }
+    Counted counted{.calls = {}, .seconds = seconds_that_count(*measured).front()};
+    std::ifstream file(calls);
+    const double iterations = std::max(static_cast<double>(measured->iterations.front()), 1.0);
+    std::string name;
+    for (double count = 0; file >> name >> count;) {
+      // A call that is made once per run is not part of an iteration. Nor is a call that several
+      // iterations share, however many there are in total.
+      if (count / iterations > 0.9 && count > 50) {
+        counted.calls.emplace_back(name, count / iterations);
+      }
+    }
+    if (counted.calls.empty()) {
+      counted.calls.emplace_back("body", 1);
+    }
+    return counted;
+  }
+
+  /// The ratio of B to A, with `turns` turns in B.
+  OrWhy<double> ratio_at(const std::string& place,
+                         std::uint64_t turns,
+                         std::size_t pairs,
+                         std::mt19937_64& chance) const {
+    std::vector<double> logarithms;
+    for (std::size_t pair = 0; pair < pairs; ++pair) {
+      const bool is_b_first = std::bernoulli_distribution(0.5)(chance);
+      const auto first = measure_once(place, is_b_first ? turns : 0);
+      const auto second = first ? measure_once(place, is_b_first ? 0 : turns) : first;
+      if (!second) {
+        return no(second.error());
+      }
+      logarithms.push_back(is_b_first ? std::log(*first / *second) : std::log(*second / *first));
+    }
+    return std::exp(centre_of(logarithms, 0.5).middle);
+  }
+
+  BenchmarkOptions options_;
+  std::string name_;
+  Clock clock_ = Clock::counting;
+};
 
 /// Quick benchmarks: some only of arithmetic, some of messages, files and maps. Those that use a
 /// tracker run on one processor, because the cost of waking another processor varies.
@@ -75,7 +271,7 @@ double pairs_a_trial(double spread, const Rules& rules) {
 class SelfTest {
  public:
   explicit SelfTest(const SelfTestOptions& options)
-      : options_(options), size_(options.is_quick ? quick : whole), chance_(options.seed) {
+      : options_(options), size_(options.is_quick ? quick : whole), chance_(options.seed.value()) {
     report_.is_quick = options.is_quick;
     size_.seconds = options.budget.value_or(size_.seconds);
     report_.equals_wanted = size_.equals;
@@ -87,10 +283,10 @@ class SelfTest {
     }
   }
 
-  tl::expected<SelfTestReport, std::string> run() {
+  OrWhy<SelfTestReport> run() {
     for (const char* const name : subjects) {
       if (const auto heard = prepare(name); !heard) {
-        return tl::unexpected<std::string>(std::string(name) + ": " + heard.error());
+        return no(std::string(name) + ": " + heard.error());
       }
       // Three subjects cover arithmetic and calls; the rest of the time is for trials.
       if (options_.is_quick &&
@@ -111,7 +307,7 @@ class SelfTest {
     return std::chrono::duration<double>(SteadyClock::now() - began_).count();
   }
 
-  tl::expected<void, std::string> prepare(const char* name) {
+  OrWhy<void> prepare(const char* name) {
     Slowable benchmark({.program = options_.program,
                         .environment = {{without_peers, "1"}},
                         .scratch = scratch_.path()},
@@ -120,7 +316,7 @@ class SelfTest {
     const double began = seconds();
     const auto spread = benchmark.listen(size_.pairs_to_listen, spread_max());
     if (!spread) {
-      return tl::unexpected<std::string>(spread.error());
+      return no(spread.error());
     }
     if (!*spread) {
       heard.why = fmt::format("too loud: pairs differ by more than {:.0f} %", spread_max() * 100);
@@ -131,7 +327,7 @@ class SelfTest {
       heard.is_by_processor = benchmark.clock() == Clock::processor;
       const auto place = benchmark.find_place(size_.pairs_to_calibrate, chance_);
       if (!place) {
-        return tl::unexpected<std::string>(place.error());
+        return no(place.error());
       }
       if (*place) {
         heard.place = (*place)->name;
@@ -141,11 +337,10 @@ class SelfTest {
         heard.why = "no place of it makes it slower";
       }
     }
-    options_.tell(fmt::format("{}: {}",
-                              name,
-                              heard.why.empty()
-                                  ? fmt::format("pairs differ by {:.1f} %", heard.spread * 100)
-                                  : heard.why));
+    tell(fmt::format("{}: {}",
+                     name,
+                     heard.why.empty() ? fmt::format("pairs differ by {:.1f} %", heard.spread * 100)
+                                       : heard.why));
     report_.noise.push_back(std::move(heard));
     return {};
   }
@@ -206,14 +401,14 @@ class SelfTest {
       return;  // It was cut short and has no verdict.
     }
     trials.add(judgement);
-    options_.tell(fmt::format("{} {:g} % slower: {} ({:.3f}, {} pairs); {} equals, {:.0f} s",
-                              subject.benchmark.name(),
-                              trials.slower * 100,
-                              name_of(judgement.verdict),
-                              judgement.ratio,
-                              judgement.pairs,
-                              report_.equals.count,
-                              seconds()));
+    tell(fmt::format("{} {:g} % slower: {} ({:.3f}, {} pairs); {} equals, {:.0f} s",
+                     subject.benchmark.name(),
+                     trials.slower * 100,
+                     name_of(judgement.verdict),
+                     judgement.ratio,
+                     judgement.pairs,
+                     report_.equals.count,
+                     seconds()));
   }
 
   const SelfTestOptions& options_;
@@ -265,10 +460,6 @@ void Trials::add(const Judgement& judgement) {
       ++not_told;
       break;
   }
-}
-
-tl::expected<SelfTestReport, std::string> self_test(const SelfTestOptions& options) {
-  return SelfTest(options).run();
 }
 
 harness::Exit exit_of(const SelfTestReport& report) {
@@ -343,6 +534,49 @@ std::string text_of(const SelfTestReport& report) {
       break;
   }
   return text + fmt::format(", in {:.0f} s\n", report.seconds);
+}
+
+namespace {
+
+harness::Exit test_and_say(SelfTestOptions options) {
+  const auto program = program_beside_us("lastref_bench");
+  if (!program) {
+    return refuse(program.error());
+  }
+  options.program = *program;
+  options.seed = options.seed.value_or(new_seed());
+  tell(fmt::format("--seed {}, on {}", *options.seed, name_of(this_machine())));
+  be_first_in_line();
+  const auto report = SelfTest(options).run();
+  if (!report) {
+    return refuse(report.error());
+  }
+  std::cout << text_of(*report);
+  if (exit_of(*report) != harness::Exit::clean) {
+    std::cout << fmt::format("again: lastref perf self-test{}{} --seed {}\n",
+                             options.is_quick ? " --quick" : "",
+                             options.budget ? fmt::format(" --budget {:g}", *options.budget) : "",
+                             *options.seed);
+  }
+  return exit_of(*report);
+}
+
+}  // namespace
+
+void add_self_test(CLI::App& app, Chosen& chosen) {
+  CLI::App* verb =
+      app.add_subcommand("self-test",
+                         "How often compare is wrong here: a program against itself, "
+                         "and against one that is slowed by "
+                         "3 % and by 10 % at a random place. Exit code: 1 "
+                         "a false alarm, or too little was "
+                         "found, 3 this machine is too loud to tell, or the time was over, else 0");
+  const auto options = std::make_shared<SelfTestOptions>();
+  verb->add_flag("--quick", options->is_quick, "A minute: fewer trials, and 10 % alone");
+  verb->add_option("--budget", options->budget, "Seconds for all of it; else 1000, or 52 if quick")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--seed", options->seed, "Of places and of the order of runs; printed");
+  verb->callback([&chosen, options] { chosen = [options] { return test_and_say(*options); }; });
 }
 
 }  // namespace lastref::perf

@@ -18,26 +18,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <functional>
-#include <optional>
 #include <string>
 #include <vector>
-
-#include <tl/expected.hpp>
 
 #include "bench/perf/verdict.hpp"
 #include "harness/report/report.hpp"
 
 namespace lastref::perf {
-
-struct SelfTestOptions {
-  std::filesystem::path program;
-  std::uint64_t seed = 0;
-  bool is_quick = false;
-  std::optional<double> budget = {};  ///< seconds in all; default: 1,000, or 52 if quick
-  std::function<void(const std::string&)> tell = [](const std::string&) {};
-};
 
 /// The trials of one kind, by verdict.
 struct Trials {
@@ -71,9 +58,6 @@ struct SelfTestReport {
   bool is_quick = false;
   bool is_time_over = false;  ///< The time was over.
 };
-
-/// Fails if the benchmarks cannot be run.
-tl::expected<SelfTestReport, std::string> self_test(const SelfTestOptions& options);
 
 /// 1: a false alarm, or too few slowdowns were found. 3: too noisy for a verdict, or cut short.
 harness::Exit exit_of(const SelfTestReport& report);

@@ -49,8 +49,9 @@ double signed_rank_p(std::span<const double> differences);
 /// The least p that `count` differences can have.
 double least_signed_rank_p(std::size_t count);
 
-/// The number of values that an interval with this confidence needs to be bounded.
-std::size_t least_count_for(double confidence);
+/// The least count of differences whose p can be as small as this. An interval with a confidence of
+/// 1 - p needs as many values to be bounded.
+std::size_t least_count_for(double p);
 
 /// Hodges and Lehmann's centre of differences: the median of the means of all pairs of them. The
 /// interval has the centres that the signed-rank test would not reject. It is infinite if there
@@ -84,8 +85,5 @@ std::vector<double> holm(std::span<const double> each_p);
 /// Clopper and Pearson: the upper bound of the rate with this confidence, if there were `events`
 /// events in `trials` trials. 1 without trials.
 double rate_at_most(std::size_t events, std::size_t trials, double confidence);
-
-/// The probability of at least `events` events, if each trial has one at this rate.
-double chance_of_at_least(std::size_t events, std::size_t trials, double rate);
 
 }  // namespace lastref::perf

@@ -4,20 +4,54 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
+#include <map>
+#include <optional>
 #include <string_view>
-#include <utility>
+#include <type_traits>
 
 #include <fmt/format.h>
-
-#include "bench/perf/store_rows.hpp"
 
 namespace lastref::perf {
 namespace {
 
 using Why = StoreError::Why;
 
+/// How long to wait for another writer. A record is written in milliseconds.
+constexpr int patience_ms = 60'000;
 /// "lrpf": the application ID of the database, for SQLite and file(1).
 constexpr std::int64_t application = 0x6c727066;
+
+constexpr const char* store_tables = R"(
+CREATE TABLE machines(
+  id INTEGER PRIMARY KEY,
+  processor TEXT NOT NULL, cores INTEGER NOT NULL, kernel TEXT NOT NULL, governor TEXT NOT NULL,
+  is_virtual INTEGER NOT NULL,
+  UNIQUE(processor, cores, kernel, governor, is_virtual)) STRICT;
+CREATE TABLE commits(
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE, time INTEGER NOT NULL, position INTEGER, subject TEXT NOT NULL) STRICT;
+CREATE TABLE records(
+  id INTEGER PRIMARY KEY,
+  commit_id INTEGER NOT NULL REFERENCES commits(id),
+  machine_id INTEGER NOT NULL REFERENCES machines(id),
+  load REAL NOT NULL, compiler TEXT NOT NULL, flags TEXT NOT NULL, program TEXT NOT NULL,
+  recorded INTEGER NOT NULL, digest INTEGER NOT NULL,
+  UNIQUE(commit_id, machine_id, digest)) STRICT;
+CREATE TABLE benchmarks(
+  id INTEGER PRIMARY KEY,
+  record_id INTEGER NOT NULL REFERENCES records(id),
+  name TEXT NOT NULL, label TEXT NOT NULL, error TEXT NOT NULL,
+  UNIQUE(record_id, name)) STRICT;
+CREATE TABLE repetitions(
+  benchmark_id INTEGER NOT NULL REFERENCES benchmarks(id), number INTEGER NOT NULL,
+  wall_seconds REAL NOT NULL, processor_seconds REAL NOT NULL, iterations INTEGER NOT NULL,
+  PRIMARY KEY(benchmark_id, number)) STRICT, WITHOUT ROWID;
+CREATE TABLE counters(
+  benchmark_id INTEGER NOT NULL REFERENCES benchmarks(id), name TEXT NOT NULL,
+  number INTEGER NOT NULL, value REAL NOT NULL,
+  PRIMARY KEY(benchmark_id, name, number)) STRICT, WITHOUT ROWID;
+)";
 
 Why why_of(int code) {
   switch (code & 0xff) {
@@ -64,13 +98,377 @@ std::string_view words_of(Why why) {
   return "cannot be used";
 }
 
-tl::unexpected<StoreError> failed(const std::string& path, Why why, std::string said = {}) {
-  return tl::unexpected(StoreError{.why = why, .path = path, .said = std::move(said)});
+/// Thrown by all that follows, and caught by each function of the store.
+struct Failure {
+  Why why = Why::failed;
+  std::string said = {};
+};
+
+/// Throws the error of SQLite, if there is one.
+void check(sqlite3* database, int code) {
+  if (code != SQLITE_OK) {
+    const Why why = why_of(code);
+    const char* const said = database == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(database);
+    throw Failure{.why = why, .said = why == Why::failed || why == Why::no_file ? said : ""};
+  }
 }
 
-tl::unexpected<StoreError> failed(const std::string& path, const SqliteError& error) {
-  const Why why = why_of(error.code);
-  return failed(path, why, why == Why::failed || why == Why::no_file ? error.said : std::string());
+/// The result of `act`; or the error that it throws.
+template <typename Act>
+StoreResult<std::invoke_result_t<Act>> result_of(const std::string& path, Act act) try {
+  if constexpr (std::is_void_v<std::invoke_result_t<Act>>) {
+    act();
+    return {};
+  } else {
+    return act();
+  }
+} catch (const Failure& failure) {
+  return tl::unexpected(StoreError{.why = failure.why, .path = path, .said = failure.said});
+}
+
+/// A statement with its values.
+class Statement {
+ public:
+  template <typename... Values>
+  Statement(sqlite3* database, std::string_view text, const Values&... values)
+      : database_(database) {
+    sqlite3_stmt* made = nullptr;
+    check(database,
+          sqlite3_prepare_v2(database, text.data(), static_cast<int>(text.size()), &made, nullptr));
+    statement_.reset(made);
+    bind(values...);
+  }
+
+  /// Advances to the next row; false: there is none.
+  bool step() {
+    const int code = sqlite3_step(statement_.get());
+    check(database_, code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code);
+    return code == SQLITE_ROW;
+  }
+  /// Runs the statement to its end with these values, and resets it for others.
+  template <typename... Values>
+  void run(const Values&... values) {
+    bind(values...);
+    step();
+    sqlite3_reset(statement_.get());
+  }
+
+  std::int64_t integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+  double real(int column) const { return sqlite3_column_double(statement_.get(), column); }
+  std::string text(int column) const {
+    const auto* const bytes =
+        static_cast<const char*>(sqlite3_column_blob(statement_.get(), column));
+    const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
+    return bytes == nullptr ? std::string() : std::string(bytes, size);
+  }
+  bool is_nothing(int column) const {
+    return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+  }
+
+ private:
+  template <typename... Values>
+  void bind(const Values&... values) {
+    [[maybe_unused]] int at = 0;
+    (check(database_, bind_one(++at, values)), ...);
+  }
+  template <std::integral Integer>
+  int bind_one(int at, Integer value) {
+    return sqlite3_bind_int64(statement_.get(), at, static_cast<std::int64_t>(value));
+  }
+  int bind_one(int at, double value) { return sqlite3_bind_double(statement_.get(), at, value); }
+  int bind_one(int at, std::string_view value) {
+    // Copied, because the value need not outlive this call.
+    return sqlite3_bind_text64(
+        statement_.get(), at, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  }
+  int bind_one(int at, const std::optional<std::int64_t>& value) {
+    return value ? bind_one(at, *value) : sqlite3_bind_null(statement_.get(), at);
+  }
+
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  };
+  sqlite3* database_;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+/// The single number that a statement returns.
+template <typename... Values>
+std::int64_t number(sqlite3* database, std::string_view text, const Values&... values) {
+  Statement asked(database, text, values...);
+  return asked.step() ? asked.integer(0) : 0;
+}
+
+/// Runs statements without values or rows.
+void run(sqlite3* database, const std::string& text) {
+  check(database, sqlite3_exec(database, text.c_str(), nullptr, nullptr, nullptr));
+}
+
+/// The destructor rolls the transaction back if it was not committed.
+class Transaction {
+ public:
+  /// A writing transaction waits here for other writers: BEGIN IMMEDIATE.
+  Transaction(sqlite3* database, const char* begin) : database_(database) { run(database, begin); }
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  ~Transaction() {
+    if (is_open_) {
+      sqlite3_exec(database_, "ROLLBACK", nullptr, nullptr, nullptr);
+    }
+  }
+
+  void commit() {
+    run(database_, "COMMIT");
+    is_open_ = false;
+  }
+
+ private:
+  sqlite3* database_;
+  bool is_open_ = true;
+};
+
+void check_kind(sqlite3* database, std::int64_t version) {
+  const std::int64_t owner = number(database, "PRAGMA application_id");
+  const bool is_new = owner == 0 && number(database, "SELECT count(*) FROM sqlite_schema") == 0;
+  if (!is_new && owner != application) {
+    throw Failure{.why = Why::not_a_history};
+  }
+  if (version > Store::version) {
+    throw Failure{.why = Why::later_version,
+                  .said = fmt::format("its version is {}, ours {}", version, Store::version)};
+  }
+}
+
+void make_tables(sqlite3* database) {
+  Transaction transaction(database, "BEGIN IMMEDIATE");
+  // Checked inside the transaction, because two processes may open an empty file at once.
+  const std::int64_t version = number(database, "PRAGMA user_version");
+  check_kind(database, version);
+  if (version == 0) {
+    run(database, store_tables);
+    run(database,
+        fmt::format(
+            "PRAGMA application_id = {}; PRAGMA user_version = {}", application, Store::version));
+    transaction.commit();
+  }
+}
+
+/// FNV-1a.
+class Digest {
+ public:
+  void add(std::string_view bytes) {
+    for (const char byte : bytes) {
+      value_ = (value_ ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
+    }
+  }
+  void add(double value) { add(fmt::format("{:a};", value)); }
+  /// Adds the length first, so that different texts cannot give the same bytes.
+  void add_whole(std::string_view text) {
+    add(fmt::format("{}:", text.size()));
+    add(text);
+  }
+  template <typename Value>
+  void add_all(const std::vector<Value>& values) {
+    add(fmt::format("{}:", values.size()));
+    for (const Value value : values) {
+      add(static_cast<double>(value));
+    }
+  }
+
+  /// A signed number, as SQLite stores it.
+  std::int64_t value() const { return static_cast<std::int64_t>(value_ >> 1U); }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325U;
+};
+
+/// The digest of all measurements and of the build. Records of a commit and machine with the same
+/// digest are the same.
+std::int64_t digest_of(const Record& record) {
+  Digest digest;
+  for (const std::string& text : {record.program, record.compiler, record.flags}) {
+    digest.add_whole(text);
+  }
+  for (const MeasuredBenchmark& benchmark : record.benchmarks) {
+    for (const std::string& text : {benchmark.name, benchmark.label, benchmark.error}) {
+      digest.add_whole(text);
+    }
+    digest.add_all(benchmark.wall_seconds);
+    digest.add_all(benchmark.processor_seconds);
+    digest.add_all(benchmark.iterations);
+    digest.add(fmt::format("{}:", benchmark.counters.size()));
+    for (const auto& [name, values] : benchmark.counters) {
+      digest.add_whole(name);
+      digest.add_all(values);
+    }
+  }
+  return digest.value();
+}
+
+/// The digest in the first histories: only of names and times.
+std::int64_t earlier_digest_of(const Record& record) {
+  Digest digest;
+  for (const MeasuredBenchmark& benchmark : record.benchmarks) {
+    digest.add(benchmark.name);
+    for (const double seconds : benchmark.wall_seconds) {
+      digest.add(seconds);
+    }
+    for (const double seconds : benchmark.processor_seconds) {
+      digest.add(seconds);
+    }
+  }
+  return digest.value();
+}
+
+std::int64_t id_of(sqlite3* database, const Machine& machine) {
+  const auto& [processor, cores, kernel, governor, is_virtual, load] = machine;
+  Statement(database,
+            "INSERT OR IGNORE INTO machines(processor, cores, kernel, governor, is_virtual) "
+            "VALUES(?, ?, ?, ?, ?)")
+      .run(processor, cores, kernel, governor, is_virtual);
+  return number(database,
+                "SELECT id FROM machines WHERE processor = ? AND cores = ? AND kernel = ? AND "
+                "governor = ? AND is_virtual = ?",
+                processor,
+                cores,
+                kernel,
+                governor,
+                is_virtual);
+}
+
+std::int64_t id_of(sqlite3* database, const Commit& commit) {
+  // The position may not have been known when the commit was first recorded.
+  Statement(database,
+            "INSERT INTO commits(name, time, subject, position) VALUES(?, ?, ?, ?) "
+            "ON CONFLICT(name) DO UPDATE SET time = excluded.time, subject = excluded.subject, "
+            "position = excluded.position WHERE position IS NULL AND excluded.position IS NOT NULL")
+      .run(commit.name, commit.time, commit.subject, commit.position);
+  return number(database, "SELECT id FROM commits WHERE name = ?", commit.name);
+}
+
+void insert_values(sqlite3* database, const MeasuredBenchmark& benchmark) {
+  const std::int64_t id = sqlite3_last_insert_rowid(database);
+  Statement repetition(database, "INSERT INTO repetitions VALUES(?, ?, ?, ?, ?)");
+  for (std::size_t i = 0; i < benchmark.wall_seconds.size(); ++i) {
+    repetition.run(id,
+                   i,
+                   benchmark.wall_seconds[i],
+                   benchmark.processor_seconds.at(i),
+                   benchmark.iterations.at(i));
+  }
+  Statement counter(database, "INSERT INTO counters VALUES(?, ?, ?, ?)");
+  for (const auto& [name, values] : benchmark.counters) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      counter.run(id, name, i, values[i]);
+    }
+  }
+}
+
+/// False if the same record is already there. It writes several rows, so the caller needs a
+/// transaction.
+bool insert_record(sqlite3* database, const Record& record) {
+  const std::int64_t commit = id_of(database, record.commit);
+  const std::int64_t machine = id_of(database, record.machine);
+  if (number(database,
+             "SELECT 1 FROM records WHERE commit_id = ? AND machine_id = ? AND digest = ? AND "
+             "compiler = ? AND flags = ? AND program = ?",
+             commit,
+             machine,
+             earlier_digest_of(record),
+             record.compiler,
+             record.flags,
+             record.program) != 0) {
+    return false;
+  }
+  Statement insert(database,
+                   "INSERT INTO records(commit_id, machine_id, load, compiler, flags, program, "
+                   "recorded, digest) VALUES(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING "
+                   "RETURNING id",
+                   commit,
+                   machine,
+                   record.machine.load,
+                   record.compiler,
+                   record.flags,
+                   record.program,
+                   record.recorded,
+                   digest_of(record));
+  if (!insert.step()) {
+    return false;
+  }
+  const std::int64_t id = insert.integer(0);
+  insert.step();
+  Statement named(database,
+                  "INSERT INTO benchmarks(record_id, name, label, error) VALUES(?, ?, ?, ?)");
+  for (const MeasuredBenchmark& benchmark : record.benchmarks) {
+    named.run(id, benchmark.name, benchmark.label, benchmark.error);
+    insert_values(database, benchmark);
+  }
+  return true;
+}
+
+Record record_in(const Statement& row) {
+  Record record;
+  record.commit = {.name = row.text(1), .time = row.integer(2), .subject = row.text(4)};
+  if (!row.is_nothing(3)) {
+    record.commit.position = row.integer(3);
+  }
+  record.machine = {.processor = row.text(5),
+                    .cores = static_cast<unsigned>(row.integer(6)),
+                    .kernel = row.text(7),
+                    .governor = row.text(8),
+                    .is_virtual = row.integer(9) != 0,
+                    .load = row.real(10)};
+  record.compiler = row.text(11);
+  record.flags = row.text(12);
+  record.program = row.text(13);
+  record.recorded = row.integer(14);
+  return record;
+}
+
+/// All records, in the order in which they were added.
+std::vector<Record> read_records(sqlite3* database) {
+  std::vector<Record> records;
+  std::map<std::int64_t, std::size_t> record_of;
+  Statement record(
+      database,
+      "SELECT records.id, commits.name, time, position, subject, processor, cores, kernel, "
+      "governor, is_virtual, load, compiler, flags, program, recorded FROM records "
+      "JOIN commits ON commits.id = commit_id JOIN machines ON machines.id = machine_id "
+      "ORDER BY records.id");
+  while (record.step()) {
+    record_of[record.integer(0)] = records.size();
+    records.push_back(record_in(record));
+  }
+  std::map<std::int64_t, std::pair<std::size_t, std::size_t>> place_of;
+  const auto benchmark_of = [&](std::int64_t id) -> MeasuredBenchmark& {
+    const auto [of, at] = place_of.at(id);
+    return records[of].benchmarks[at];
+  };
+  Statement named(database, "SELECT id, record_id, name, label, error FROM benchmarks ORDER BY id");
+  while (named.step()) {
+    const std::size_t of = record_of.at(named.integer(1));
+    place_of[named.integer(0)] = {of, records[of].benchmarks.size()};
+    MeasuredBenchmark& benchmark = records[of].benchmarks.emplace_back();
+    benchmark.name = named.text(2);
+    benchmark.label = named.text(3);
+    benchmark.error = named.text(4);
+  }
+  Statement repetition(database,
+                       "SELECT benchmark_id, wall_seconds, processor_seconds, iterations "
+                       "FROM repetitions ORDER BY benchmark_id, number");
+  while (repetition.step()) {
+    MeasuredBenchmark& benchmark = benchmark_of(repetition.integer(0));
+    benchmark.wall_seconds.push_back(repetition.real(1));
+    benchmark.processor_seconds.push_back(repetition.real(2));
+    benchmark.iterations.push_back(static_cast<std::uint64_t>(repetition.integer(3)));
+  }
+  Statement counter(
+      database,
+      "SELECT benchmark_id, name, value FROM counters ORDER BY benchmark_id, name, number");
+  while (counter.step()) {
+    benchmark_of(counter.integer(0)).counters[counter.text(1)].push_back(counter.real(2));
+  }
+  return records;
 }
 
 bool has_only_numbers(const Record& record) {
@@ -91,124 +489,68 @@ std::string describe(const StoreError& error) {
       "{} {}{}{}", error.path, words_of(error.why), error.said.empty() ? "" : ": ", error.said);
 }
 
-StoreResult<void> Store::check_kind(std::int64_t version_there) const {
-  const auto whose = database_.number("PRAGMA application_id");
-  const auto tables_there = database_.number("SELECT count(*) FROM sqlite_schema");
-  if (!whose || !tables_there) {
-    return failed(path_, whose ? tables_there.error() : whose.error());
-  }
-  const bool is_new = *tables_there == 0 && *whose == 0;
-  if (!is_new && *whose != application) {
-    return failed(path_, Why::not_a_history);
-  }
-  if (version_there > version) {
-    return failed(path_,
-                  Why::later_version,
-                  fmt::format("its version is {}, ours {}", version_there, version));
-  }
-  return {};
+void Store::Close::operator()(sqlite3* database) const {
+  sqlite3_close(database);
 }
 
-StoreResult<void> Store::make_tables() const {
-  Transaction transaction(database_);
-  if (const auto begun = transaction.begin(Transaction::Kind::write); !begun) {
-    return failed(path_, begun.error());
-  }
-  // Checked inside the transaction, because two processes may open an empty file at once.
-  const auto there = database_.number("PRAGMA user_version");
-  if (!there) {
-    return failed(path_, there.error());
-  }
-  if (auto kind = check_kind(*there); !kind || *there != 0) {
-    return kind;
-  }
-  const std::string marks =
-      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", application, version);
-  for (const char* const text : {store_tables, marks.c_str()}) {
-    if (const auto done = database_.run(text); !done) {
-      return failed(path_, done.error());
-    }
-  }
-  if (const auto done = transaction.commit(); !done) {
-    return failed(path_, done.error());
-  }
-  return {};
+Store::Store(const std::filesystem::path& path, int flags) : path_(path.string()) {
+  sqlite3* opened = nullptr;
+  const int code = sqlite3_open_v2(path_.c_str(), &opened, flags, nullptr);
+  database_.reset(opened);
+  check(opened, code);
+  sqlite3_extended_result_codes(opened, 1);
+  sqlite3_busy_timeout(opened, patience_ms);
 }
 
 StoreResult<Store> Store::open_to_write(const std::filesystem::path& path) {
-  std::error_code error;
-  if (path.has_parent_path()) {
-    std::filesystem::create_directories(path.parent_path(), error);
-  }
-  if (error) {
-    return failed(path.string(), Why::no_file, error.message());
-  }
-  auto database = Database::open(path.string(), Database::Mode::write);
-  if (!database) {
-    return failed(path.string(), database.error());
-  }
-  Store store(path.string(), *std::move(database));
-  if (auto made = store.make_tables(); !made) {
-    return tl::unexpected(made.error());
-  }
-  return store;
+  return result_of(path.string(), [&] {
+    std::error_code error;
+    if (path.has_parent_path()) {
+      std::filesystem::create_directories(path.parent_path(), error);
+    }
+    if (error) {
+      throw Failure{.why = Why::no_file, .said = error.message()};
+    }
+    Store store(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    make_tables(store.database_.get());
+    return store;
+  });
 }
 
 StoreResult<Store> Store::open_to_read(const std::filesystem::path& path) {
-  auto database = Database::open(path.string(), Database::Mode::read);
-  if (!database) {
-    return failed(path.string(), database.error());
-  }
-  Store store(path.string(), *std::move(database));
-  const auto there = store.database_.number("PRAGMA user_version");
-  if (!there) {
-    return failed(path.string(), there.error());
-  }
-  if (auto kind = store.check_kind(*there); !kind) {
-    return tl::unexpected(kind.error());
-  }
-  if (*there == 0) {
-    return failed(path.string(), Why::not_a_history);
-  }
-  return store;
+  return result_of(path.string(), [&] {
+    Store store(path, SQLITE_OPEN_READONLY);
+    const std::int64_t there = number(store.database_.get(), "PRAGMA user_version");
+    check_kind(store.database_.get(), there);
+    if (there == 0) {
+      throw Failure{.why = Why::not_a_history};
+    }
+    return store;
+  });
 }
 
 StoreResult<void> Store::limit(std::int64_t pages) {
-  const auto limited = database_.number(fmt::format("PRAGMA max_page_count = {}", pages));
-  if (!limited) {
-    return failed(path_, limited.error());
-  }
-  return {};
+  return result_of(
+      path_, [&] { number(database_.get(), fmt::format("PRAGMA max_page_count = {}", pages)); });
 }
 
 StoreResult<bool> Store::add(const Record& record) {
-  if (!has_only_numbers(record)) {
-    return failed(path_, Why::not_a_number);
-  }
-  Transaction transaction(database_);
-  if (const auto begun = transaction.begin(Transaction::Kind::write); !begun) {
-    return failed(path_, begun.error());
-  }
-  const auto inserted = insert_record(database_, record);
-  if (!inserted) {
-    return failed(path_, inserted.error());
-  }
-  if (const auto done = transaction.commit(); !done) {
-    return failed(path_, done.error());
-  }
-  return *inserted;
+  return result_of(path_, [&] {
+    if (!has_only_numbers(record)) {
+      throw Failure{.why = Why::not_a_number};
+    }
+    Transaction transaction(database_.get(), "BEGIN IMMEDIATE");
+    const bool is_new = insert_record(database_.get(), record);
+    transaction.commit();
+    return is_new;
+  });
 }
 
 StoreResult<std::vector<Record>> Store::records() const {
-  Transaction transaction(database_);
-  if (const auto begun = transaction.begin(Transaction::Kind::read); !begun) {
-    return failed(path_, begun.error());
-  }
-  std::vector<Record> records;
-  if (const auto done = read_records(database_, records); !done) {
-    return failed(path_, done.error());
-  }
-  return records;
+  return result_of(path_, [&] {
+    const Transaction transaction(database_.get(), "BEGIN");
+    return read_records(database_.get());
+  });
 }
 
 }  // namespace lastref::perf

@@ -1,4 +1,4 @@
-// Store: the records of a history, in one small SQLite file.
+// store: the records of a history, in one small SQLite file.
 //
 // A record is one transaction: after a kill or on a full disk it is there as a whole or not at all.
 // Two writers wait for each other. There is no write-ahead log, so the file can be copied alone.
@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +14,8 @@
 #include <tl/expected.hpp>
 
 #include "bench/perf/record.hpp"
-#include "bench/perf/sqlite.hpp"
+
+struct sqlite3;
 
 namespace lastref::perf {
 
@@ -58,14 +60,15 @@ class Store {
   StoreResult<void> limit(std::int64_t pages);
 
  private:
-  Store(std::string path, Database database)
-      : path_(std::move(path)), database_(std::move(database)) {}
+  struct Close {
+    void operator()(sqlite3* database) const;
+  };
 
-  StoreResult<void> check_kind(std::int64_t version_there) const;
-  StoreResult<void> make_tables() const;
+  /// Throws if the file cannot be opened.
+  Store(const std::filesystem::path& path, int flags);
 
   std::string path_;
-  Database database_;
+  std::unique_ptr<sqlite3, Close> database_;
 };
 
 }  // namespace lastref::perf

@@ -3,12 +3,13 @@
 
 #include <filesystem>
 #include <functional>
+#include <iostream>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
-#include "bench/perf/globs.hpp"
+#include "bench/perf/google_benchmark.hpp"
 #include "harness/report/report.hpp"
 
 namespace lastref::perf {
@@ -25,13 +26,27 @@ void add_compare(CLI::App& app, Chosen& chosen, const Words& command);
 void add_counters(CLI::App& app, Chosen& chosen);
 void add_growth(CLI::App& app, Chosen& chosen);
 void add_history(CLI::App& app, Chosen& chosen);
-void add_machine(CLI::App& app, Chosen& chosen);
 void add_profile(CLI::App& app, Chosen& chosen, const Words& command);
 void add_record(CLI::App& app, Chosen& chosen);
 void add_self_test(CLI::App& app, Chosen& chosen);
 
 /// Adds --bench GLOB, which may be repeated.
-void add_bench(CLI::App& verb, Globs& globs);
+inline void add_bench(CLI::App& verb, Globs& globs) {
+  verb.add_option("--bench", globs, "Benchmarks, by a pattern as shells have it; else all")
+      ->type_name("GLOB")
+      ->allow_extra_args(false);
+}
+
+/// Prints a line to standard error. A write error does not matter.
+inline void say(const std::string& line) {
+  std::cerr << line << std::endl;
+}
+
+/// Prints why the program cannot do what it was asked for.
+inline harness::Exit refuse(const std::string& why, const std::string& by = "lastref perf") {
+  say(by + ": " + why);
+  return harness::Exit::unusable;
+}
 
 /// The default path of the history.
 std::filesystem::path default_history();

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <random>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -53,7 +56,7 @@ std::string why_unknown(const Judgement& judgement, const Rules& rules) {
     return fmt::format("{} {} are too few: it takes {}",
                        judgement.pairs,
                        values,
-                       least_count_for(confidence_of_each(rules, looks)));
+                       least_count_for(1 - confidence_of_each(rules, looks)));
   }
   // The estimate may lie anywhere within the tolerance; leave half of its width for that.
   const double wanted = std::ceil(static_cast<double>(judgement.pairs) * std::pow(wide / reach, 2));
@@ -88,15 +91,131 @@ void settle(Judgement& judgement, const Rules& rules) {
   }
 }
 
+/// The state of a unit.
+struct Course {
+  std::size_t unit = 0;
+  std::span<ComparedRow> rows = {};
+  std::vector<BestP> best_p = {};
+  bool is_settled = false;
+};
+
+/// Why these are not valid times of this many rows; or empty.
+std::string what_is_wrong_with(const std::vector<double>& times, std::size_t rows) {
+  if (times.size() != rows) {
+    return fmt::format("{} times are there, not {}", times.size(), rows);
+  }
+  const auto is_time = [](double time) { return time > 0 && std::isfinite(time); };
+  return std::ranges::all_of(times, is_time) ? "" : "it took no time that can be compared";
+}
+
+class PairedRuns {
+ public:
+  PairedRuns(const std::vector<Unit>& units,
+             const MeasureOnce& measure,
+             const PairedOptions& options)
+      : units_(units), measure_(measure), options_(options), chance_(options.seed) {
+    rules_.rows = rows_in(units);
+    rows_.resize(rules_.rows);
+    std::size_t row = 0;
+    for (std::size_t unit = 0; unit < units.size(); ++unit) {
+      const std::span<ComparedRow> mine = std::span(rows_).subspan(row, units[unit].rows.size());
+      for (std::size_t at = 0; at < mine.size(); ++at) {
+        mine[at].name = units[unit].rows[at];
+      }
+      courses_.push_back({.unit = unit, .rows = mine, .best_p = std::vector<BestP>(mine.size())});
+      row += mine.size();
+    }
+  }
+
+  std::vector<ComparedRow> run() {
+    const std::vector<std::size_t> looks = looks_of(rules_);
+    for (std::size_t look = 0; look < looks.size() && unsettled() > 0 && !is_over_; ++look) {
+      for (; pairs_ < looks[look] && !is_over_; ++pairs_) {
+        options_.tell({.look = look + 1,
+                       .looks = looks.size(),
+                       .pairs = pairs_,
+                       .pairs_max = rules_.pairs_max,
+                       .unsettled = unsettled()});
+        run_round();
+      }
+      std::ranges::for_each(courses_, [this](Course& course) { look_at(course); });
+    }
+    judge_rows(rows_, rules_);
+    return std::move(rows_);
+  }
+
+ private:
+  std::size_t unsettled() const {
+    return static_cast<std::size_t>(std::ranges::count(courses_, false, &Course::is_settled));
+  }
+
+  void run_round() {
+    std::vector<std::size_t> order(courses_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::shuffle(order, chance_);
+    for (const std::size_t at : order) {
+      if (!courses_[at].is_settled && !is_over_) {
+        run_pair(courses_[at]);
+        is_over_ = options_.is_over();
+      }
+    }
+  }
+
+  void run_pair(Course& course) {
+    const Side first = std::bernoulli_distribution(0.5)(chance_) ? Side::b : Side::a;
+    const Side second = first == Side::a ? Side::b : Side::a;
+    std::vector<double> times[2];
+    for (const Side side : {first, second}) {
+      auto measured = measure_(side, course.unit);
+      const std::string why =
+          measured ? what_is_wrong_with(*measured, course.rows.size()) : measured.error();
+      if (!why.empty()) {
+        give_up(course, (side == Side::a ? "A: " : "B: ") + why);
+        return;
+      }
+      times[side == Side::a ? 0 : 1] = *std::move(measured);
+    }
+    for (std::size_t row = 0; row < course.rows.size(); ++row) {
+      course.rows[row].a.push_back(times[0][row]);
+      course.rows[row].b.push_back(times[1][row]);
+    }
+  }
+
+  static void give_up(Course& course, const std::string& why) {
+    for (ComparedRow& row : course.rows) {
+      row.error = why;
+      row.judgement.pairs = row.a.size();
+    }
+    course.is_settled = true;
+  }
+
+  void look_at(Course& course) {
+    if (course.is_settled) {
+      return;
+    }
+    course.is_settled = true;
+    for (std::size_t row = 0; row < course.rows.size(); ++row) {
+      ComparedRow& compared = course.rows[row];
+      compared.judgement = judge_pairs(compared.a, compared.b, rules_, course.best_p[row]);
+      course.is_settled = course.is_settled && compared.judgement.is_settled;
+    }
+  }
+
+  const std::vector<Unit>& units_;
+  const MeasureOnce& measure_;
+  const PairedOptions& options_;
+  Rules rules_ = options_.rules;
+  std::mt19937_64 chance_;
+  std::vector<ComparedRow> rows_;
+  std::vector<Course> courses_;
+  std::size_t pairs_ = 0;
+  bool is_over_ = false;
+};
+
 }  // namespace
 
 std::size_t least_pairs(const Rules& rules) {
-  const double share = rules.alpha / rows_of(rules) / static_cast<double>(looks_max);
-  std::size_t count = 1;
-  while (least_signed_rank_p(count) > share) {
-    ++count;
-  }
-  return count;
+  return least_count_for(rules.alpha / rows_of(rules) / static_cast<double>(looks_max));
 }
 
 std::vector<std::size_t> looks_of(const Rules& rules) {
@@ -132,11 +251,6 @@ std::string name_of(Verdict verdict) {
       return "cannot tell";
   }
   return {};
-}
-
-void BestP::add(const Evidence& evidence) noexcept {
-  double& best = evidence.is_above ? slower : faster;
-  best = std::min(best, evidence.p);
 }
 
 Judgement judge_pairs(std::span<const double> a,
@@ -191,6 +305,35 @@ void judge_together(std::span<Judgement> rows, const Rules& rules) {
     rows[at].p = corrected[at];
     settle(rows[at], rules);
   }
+}
+
+void judge_rows(std::span<ComparedRow> rows, const Rules& rules) {
+  std::vector<Judgement> judgements;
+  for (const ComparedRow& row : rows) {
+    judgements.push_back(row.judgement);
+  }
+  judge_together(judgements, rules);
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    rows[at].judgement = judgements[at];
+    if (!rows[at].error.empty()) {
+      rows[at].judgement.verdict = Verdict::cannot_tell;
+      rows[at].judgement.is_beyond = false;
+      rows[at].judgement.why = rows[at].error;
+    }
+  }
+}
+
+std::vector<ComparedRow> run_in_pairs(const std::vector<Unit>& units,
+                                      const MeasureOnce& measure,
+                                      const PairedOptions& options) {
+  return PairedRuns(units, measure, options).run();
+}
+
+std::size_t rows_in(const std::vector<Unit>& units) {
+  return std::accumulate(
+      units.begin(), units.end(), std::size_t{0}, [](auto sum, const Unit& unit) {
+        return sum + unit.rows.size();
+      });
 }
 
 }  // namespace lastref::perf

@@ -31,7 +31,7 @@ struct World {
     return options;
   }
 
-  tl::expected<Answer, std::string> ask(const std::string& older, const std::string& newer) {
+  OrWhy<Answer> ask(const std::string& older, const std::string& newer) {
     ++asked;
     const std::size_t a = std::stoul(older);
     const std::size_t b = std::stoul(newer);
@@ -103,16 +103,16 @@ RC_GTEST_PROP(Bisection, keeps_whom_it_passes_over_as_suspects, ()) {
 
 TEST(Bisection, has_nothing_to_find_where_the_ends_are_alike) {
   World world{.count = 8, .slow = 9};
-  EXPECT_EQ(world.search().error().why, NotBisected::Why::not_slower);
+  EXPECT_EQ(world.search().error().why, Answer::not_slower);
   EXPECT_EQ(world.asked, 1U);
 }
 
 TEST(Bisection, does_not_begin_where_the_ends_cannot_be_told) {
   World world{.count = 8, .slow = 4};
   world.undecided[8] = 3;
-  EXPECT_EQ(world.search().error().why, NotBisected::Why::cannot_tell);
+  EXPECT_EQ(world.search().error().why, Answer::cannot_tell);
   world.unmeasurable.insert(8);
-  EXPECT_EQ(world.search().error().why, NotBisected::Why::cannot_be_measured);
+  EXPECT_EQ(world.search().error().why, Answer::cannot_be_measured);
 }
 
 TEST(Bisection, sees_that_a_wrong_answer_led_it_astray) {
@@ -129,15 +129,14 @@ TEST(Bisection, sees_that_a_wrong_answer_led_it_astray) {
 TEST(Bisection, ends_with_what_could_not_compare) {
   World world{.count = 8, .slow = 3};
   const auto found =
-      bisect(world.options(),
-             [&](const auto& older, const auto& newer) -> tl::expected<Answer, std::string> {
-               if (newer == "4") {
-                 return tl::unexpected<std::string>("killed");
-               }
-               return world.ask(older, newer);
-             });
+      bisect(world.options(), [&](const auto& older, const auto& newer) -> OrWhy<Answer> {
+        if (newer == "4") {
+          return tl::unexpected<std::string>("killed");
+        }
+        return world.ask(older, newer);
+      });
   ASSERT_FALSE(found);
-  EXPECT_EQ(found.error().why, NotBisected::Why::failed);
+  EXPECT_EQ(found.error().why, std::nullopt);
   EXPECT_EQ(found.error().said, "killed");
 }
 

@@ -1,9 +1,9 @@
-#include "bench/perf/counter_table.hpp"
-
 #include <algorithm>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
+
+#include "bench/perf/counters.hpp"
 
 namespace lastref::perf {
 namespace {

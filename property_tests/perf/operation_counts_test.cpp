@@ -1,5 +1,3 @@
-#include "bench/perf/operation_counts.hpp"
-
 #include <algorithm>
 #include <cctype>
 #include <fstream>
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/perf/call_counter.hpp"
+#include "bench/perf/counters.hpp"
 
 namespace lastref::perf {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/perf/measured_process.hpp"
+#include "bench/perf/process.hpp"
 
 namespace lastref::perf {
 namespace {

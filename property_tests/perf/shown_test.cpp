@@ -8,12 +8,10 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include "bench/perf/export.hpp"
 #include "bench/perf/figures.hpp"
-#include "bench/perf/foreign.hpp"
-#include "bench/perf/html.hpp"
+#include "bench/perf/history.hpp"
 #include "bench/perf/page.hpp"
-#include "bench/perf/plot.hpp"
+#include "bench/perf/record.hpp"
 
 namespace lastref::perf {
 namespace {
@@ -149,41 +147,6 @@ TEST(Export, has_commits_in_the_order_of_the_history) {
   const std::size_t first = text.find(points[0].commit.name);
   const std::size_t second = text.find(points[1].commit.name);
   EXPECT_LT(first, second);
-}
-
-TEST(Foreign, is_of_its_own_machine_and_time) {
-  BenchmarkRun run;
-  run.context = {{"date", "2024-05-01T12:00:00+02:00"},
-                 {"host_name", "theirs"},
-                 {"num_cpus", "64"},
-                 {"load_avg", "[1.5,1,1]"},
-                 {"executable", "./out/their_bench"}};
-  const Record record = record_of_foreign(run, 7);
-  EXPECT_EQ(record.recorded, 1714557600);
-  EXPECT_EQ(record.program, "their_bench");
-  EXPECT_EQ(record.machine.processor, "host theirs");
-  EXPECT_EQ(record.machine.cores, 64U);
-  EXPECT_EQ(record.machine.load, 1.5);
-}
-
-TEST(Foreign, may_tell_nothing) {
-  const Record record = record_of_foreign({}, 7);
-  EXPECT_EQ(record.recorded, 7);
-  EXPECT_EQ(record.commit.name, "unknown");
-  EXPECT_EQ(record.machine.processor, "host unknown");
-}
-
-TEST(Foreign, knows_east_and_west) {
-  BenchmarkRun run;
-  for (const char* const date : {"2024-05-01T10:00:00Z",
-                                 "2024-05-01T15:30:00+05:30",
-                                 "2024-05-01T06:30:00-03:30",
-                                 "2024-05-01T09:30:00-00:30"}) {
-    run.context["date"] = date;
-    EXPECT_EQ(record_of_foreign(run, 7).recorded, 1714557600) << date;
-  }
-  run.context["date"] = "yesterday";
-  EXPECT_EQ(record_of_foreign(run, 7).recorded, 7);
 }
 
 }  // namespace

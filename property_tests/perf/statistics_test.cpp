@@ -359,12 +359,5 @@ TEST(Rate, is_bounded_as_in_tables) {
   EXPECT_DOUBLE_EQ(rate_at_most(0, 0, 0.95), 1);
 }
 
-TEST(Rate, gives_the_chance_of_so_many_events) {
-  EXPECT_DOUBLE_EQ(chance_of_at_least(0, 5, 0.1), 1);
-  EXPECT_NEAR(chance_of_at_least(1, 5, 0.1), 1 - std::pow(0.9, 5), 1e-12);
-  EXPECT_NEAR(chance_of_at_least(5, 5, 0.1), 1e-5, 1e-12);
-  EXPECT_DOUBLE_EQ(chance_of_at_least(6, 5, 0.1), 0);
-}
-
 }  // namespace
 }  // namespace lastref::perf

@@ -1,4 +1,7 @@
+// Records of a history: their machine, runs of other projects, and the store.
 #include "bench/perf/store.hpp"
+
+#include <sqlite3.h>
 
 #include <cmath>
 #include <limits>
@@ -11,6 +14,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "bench/perf/record.hpp"
 #include "property_tests/support/fresh_folder.hpp"
 
 namespace lastref::perf {
@@ -21,8 +25,62 @@ void PrintTo(StoreError::Why why, std::ostream* out) {
 
 namespace {
 
+TEST(MachineTest, says_what_it_is) {
+  const Machine machine = this_machine();
+  EXPECT_GE(machine.cores, 1U);
+  EXPECT_FALSE(machine.kernel.empty());
+  EXPECT_NE(name_of(machine).find(machine.kernel), std::string::npos) << name_of(machine);
+}
+
+TEST(MachineTest, is_named_alike_whatever_its_load) {
+  Machine machine = this_machine();
+  const std::string name = name_of(machine);
+  machine.load += 1;
+  EXPECT_EQ(name_of(machine), name);
+}
+
+TEST(MachineTest, has_a_name_where_nothing_is_told) {
+  EXPECT_EQ(name_of({.processor = "", .cores = 1, .kernel = "6.1", .governor = ""}),
+            "unknown processor, 1 cores, Linux 6.1, no governor told");
+}
+
 using Why = StoreError::Why;
 using pretend::FreshFolder;
+
+TEST(Foreign, is_of_its_own_machine_and_time) {
+  BenchmarkRun run;
+  run.context = {{"date", "2024-05-01T12:00:00+02:00"},
+                 {"host_name", "theirs"},
+                 {"num_cpus", "64"},
+                 {"load_avg", "[1.5,1,1]"},
+                 {"executable", "./out/their_bench"}};
+  const Record record = record_of_foreign(run, 7);
+  EXPECT_EQ(record.recorded, 1714557600);
+  EXPECT_EQ(record.program, "their_bench");
+  EXPECT_EQ(record.machine.processor, "host theirs");
+  EXPECT_EQ(record.machine.cores, 64U);
+  EXPECT_EQ(record.machine.load, 1.5);
+}
+
+TEST(Foreign, may_tell_nothing) {
+  const Record record = record_of_foreign({}, 7);
+  EXPECT_EQ(record.recorded, 7);
+  EXPECT_EQ(record.commit.name, "unknown");
+  EXPECT_EQ(record.machine.processor, "host unknown");
+}
+
+TEST(Foreign, knows_east_and_west) {
+  BenchmarkRun run;
+  for (const char* const date : {"2024-05-01T10:00:00Z",
+                                 "2024-05-01T15:30:00+05:30",
+                                 "2024-05-01T06:30:00-03:30",
+                                 "2024-05-01T09:30:00-00:30"}) {
+    run.context["date"] = date;
+    EXPECT_EQ(record_of_foreign(run, 7).recorded, 1714557600) << date;
+  }
+  run.context["date"] = "yesterday";
+  EXPECT_EQ(record_of_foreign(run, 7).recorded, 7);
+}
 
 Record record_of(const std::string& commit) {
   return {.commit = {.name = commit, .time = 1000, .position = 7, .subject = "room: do it"},
@@ -68,6 +126,14 @@ void expect_same(const Record& one, const Record& other) {
   for (std::size_t i = 0; i < one.benchmarks.size(); ++i) {
     EXPECT_TRUE(same(one.benchmarks[i], other.benchmarks[i])) << one.benchmarks[i].name;
   }
+}
+
+/// What another program does to the database.
+void execute(const std::string& path, const char* statements) {
+  sqlite3* database = nullptr;
+  EXPECT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(database, statements, nullptr, nullptr, nullptr), SQLITE_OK);
+  EXPECT_EQ(sqlite3_close(database), SQLITE_OK);
 }
 
 /// A history in a folder of its own.
@@ -164,8 +230,7 @@ TEST_F(StoreTest, takes_records_for_others_whatever_they_differ_in) {
 TEST_F(StoreTest, knows_a_record_again_that_has_an_earlier_digest) {
   EXPECT_EQ(written().add(record_of("first")), true);
   // The digest of names and times alone, as earlier versions wrote it.
-  ASSERT_TRUE(Database::open(path, Database::Mode::write)
-                  ->run("UPDATE records SET digest = 5328942006172295358"));
+  execute(path, "UPDATE records SET digest = 5328942006172295358");
   Store store = written();
   EXPECT_EQ(store.add(record_of("first")), false);
   Record other = record_of("first");
@@ -205,10 +270,7 @@ TEST_F(StoreTest, refuses_what_is_no_history) {
 }
 
 TEST_F(StoreTest, refuses_a_database_of_another_program) {
-  {
-    const auto other = Database::open(path, Database::Mode::write);
-    ASSERT_TRUE(other->run("CREATE TABLE theirs(x); PRAGMA user_version = 1"));
-  }
+  execute(path, "CREATE TABLE theirs(x); PRAGMA user_version = 1");
   EXPECT_EQ(Store::open_to_read(path).error().why, Why::not_a_history);
   EXPECT_EQ(Store::open_to_write(path).error().why, Why::not_a_history);
   folder.remove("history.sqlite");
@@ -216,7 +278,7 @@ TEST_F(StoreTest, refuses_a_database_of_another_program) {
 
 TEST_F(StoreTest, refuses_a_later_version_and_says_which) {
   EXPECT_EQ(written().add(record_of("first")), true);
-  ASSERT_TRUE(Database::open(path, Database::Mode::write)->run("PRAGMA user_version = 9"));
+  execute(path, "PRAGMA user_version = 9");
   const auto store = Store::open_to_write(path);
   ASSERT_FALSE(store);
   EXPECT_EQ(store.error().why, Why::later_version);

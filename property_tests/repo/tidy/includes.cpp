@@ -128,8 +128,15 @@ constexpr std::array doors = {
 constexpr std::string_view at_libfiu = "harness/instrument/instrumented_os.cpp";
 
 /// Libraries whose headers end in .h, as the kernel's do.
-constexpr std::array<std::string_view, 8> not_the_kernel = {
-    "cxxabi.h", "gtest/", "gmock/", "rapidcheck", "benchmark/", "fmt/", "sanitizer/", "libalglib/"};
+constexpr std::array<std::string_view, 9> not_the_kernel = {"cxxabi.h",
+                                                            "gtest/",
+                                                            "gmock/",
+                                                            "rapidcheck",
+                                                            "benchmark/",
+                                                            "fmt/",
+                                                            "sanitizer/",
+                                                            "libalglib/",
+                                                            "sqlite3.h"};
 
 /// A header inside a room that others may see, and where: the harness asks the tracker what it has
 /// counted without becoming a client of it, and keeps a process's actions for its end as KernelOs

@@ -1,4 +1,5 @@
-// measured_process: runs a program to its end and measures how long that takes.
+// process: runs other programs to their end, measures how long that takes, and ends them if this
+// program is interrupted (Ctrl-C or SIGTERM), so that nothing is left.
 #pragma once
 
 #include <chrono>
@@ -11,6 +12,14 @@
 #include <tl/expected.hpp>
 
 namespace lastref::perf {
+
+/// A result, or a sentence for the user why there is none.
+template <typename T>
+using OrWhy = tl::expected<T, std::string>;
+
+inline tl::unexpected<std::string> no(std::string why) {
+  return tl::unexpected(std::move(why));
+}
 
 inline constexpr std::chrono::seconds usual_patience{600};
 
@@ -56,22 +65,30 @@ tl::expected<ProcessTimes, FailedProcess> run_measured(const ProcessOptions& opt
 /// The program's standard output, if it ends with 0. The log gets its standard error.
 tl::expected<std::string, FailedProcess> output_of(ProcessOptions options);
 
-/// A program in the folder of this one; or a message for the user why there is none.
-tl::expected<std::filesystem::path, std::string> program_beside_us(const std::string& name);
+/// A program in the folder of this one.
+OrWhy<std::filesystem::path> program_beside_us(const std::string& name);
 
-/// A new temporary folder, which the destructor removes with its contents.
-class ScratchFolder {
- public:
-  ScratchFolder();
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ~ScratchFolder();
+/// The time that a program has to clean up after the signal. Then its tree is killed.
+inline constexpr std::chrono::seconds grace{5};
 
-  /// Throws std::filesystem::filesystem_error if it could not be made.
-  const std::filesystem::path& path() const noexcept { return path_; }
-
- private:
-  std::filesystem::path path_;
+/// This program has to end. It is not a std::exception, so that no handler of failures catches it.
+struct Interrupted {
+  int signal = 0;
 };
+
+/// Throws Interrupted if there was a signal. Code that waits calls it often, after it has sent the
+/// signal to the programs that it started.
+void throw_if_interrupted();
+
+/// Sends a signal to a process and to all its descendants.
+void signal_tree(int process, int signal);
+
+/// Gives this program and its children the highest priority, where that is allowed. On a busy
+/// machine the times of a pair then differ less, and fewer pairs are needed. Other programs wait
+/// meanwhile. False: it is not allowed, and nothing has changed.
+bool be_first_in_line();
+
+/// A new seed, short enough to be copied.
+std::uint64_t new_seed();
 
 }  // namespace lastref::perf

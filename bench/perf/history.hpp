@@ -1,4 +1,4 @@
-// export: writes a history in the format that github-action-benchmark keeps as data.js.
+// history: writes a history in the format that github-action-benchmark keeps as data.js.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// measured_process and benchmark_program: which command is run, and how it can fail.
-#include "bench/perf/measured_process.hpp"
+// process and google_benchmark: which command is run, and how it can fail.
+#include "bench/perf/process.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -12,7 +12,8 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include "bench/perf/benchmark_program.hpp"
+#include "bench/perf/files.hpp"
+#include "bench/perf/google_benchmark.hpp"
 
 namespace lastref::perf {
 namespace {

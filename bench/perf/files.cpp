@@ -1,8 +1,13 @@
-#include "bench/perf/whole_file.hpp"
+#include "bench/perf/files.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -36,6 +41,11 @@ bool write(const fs::path& path, const std::string& text) {
 
 }  // namespace
 
+std::optional<std::string> text_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return file ? std::optional(std::string(std::istreambuf_iterator<char>(file), {})) : std::nullopt;
+}
+
 bool is_writable(const fs::path& path) {
   std::error_code error;
   if (is_no_file(path)) {
@@ -65,6 +75,44 @@ bool write_whole(const fs::path& path, const std::string& text) {
   }
   fs::remove(beside, error);
   return false;
+}
+
+ScratchFolder::ScratchFolder() {
+  std::string name = fs::temp_directory_path() / "lastref-perf-XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr) {
+    throw fs::filesystem_error(
+        "no folder for what is measured", name, std::error_code(errno, std::generic_category()));
+  }
+  path_ = name;
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+FileLock::FileLock(const fs::path& path)
+    : fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) {}
+
+FileLock::~FileLock() {
+  ::flock(fd_, LOCK_UN);  // A child may still have the descriptor.
+  ::close(fd_);
+}
+
+bool FileLock::wait_alone(const std::function<void()>& tell) const {
+  if (take_alone()) {
+    return true;
+  }
+  tell();
+  return ::flock(fd_, LOCK_EX) == 0;
+}
+
+bool FileLock::take_alone() const {
+  return ::flock(fd_, LOCK_EX | LOCK_NB) == 0;
+}
+
+bool FileLock::wait_shared() const {
+  return ::flock(fd_, LOCK_SH) == 0;
 }
 
 }  // namespace lastref::perf

@@ -1,4 +1,4 @@
-#include "bench/perf/measured_process.hpp"
+#include "bench/perf/process.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -11,53 +11,21 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
+#include <chrono>
 #include <fstream>
-#include <iterator>
-#include <optional>
 
 #include <fmt/format.h>
 
-#include "bench/perf/interrupted.hpp"
+#include "bench/perf/files.hpp"
 #include "harness/cli/interruption.hpp"
+#include "harness/platform/child_process.hpp"
+#include "harness/platform/proc.hpp"
 
 namespace lastref::perf {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using Why = FailedProcess::Why;
-
-/// Sets the standard descriptors and the folder of a child.
-class FileActions {
- public:
-  FileActions() { ::posix_spawn_file_actions_init(&actions_); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
-
-  void open(int fd, const std::string& path, int flags) {
-    constexpr mode_t mode = 0600;
-    ::posix_spawn_file_actions_addopen(&actions_, fd, path.c_str(), flags, mode);
-  }
-  void copy(int from, int to) { ::posix_spawn_file_actions_adddup2(&actions_, from, to); }
-  void enter(const std::string& folder) {
-    ::posix_spawn_file_actions_addchdir_np(&actions_, folder.c_str());
-  }
-  const posix_spawn_file_actions_t* get() const noexcept { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-};
-
-/// A list as execve(2) needs it. The words have to outlive it.
-std::vector<char*> pointers_to(std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (std::string& word : words) {
-    pointers.push_back(word.data());
-  }
-  pointers.push_back(nullptr);
-  return pointers;
-}
 
 std::vector<std::string> environment_for(const ProcessOptions& options) {
   std::vector<std::string> hidden = options.without;
@@ -127,35 +95,41 @@ tl::expected<ProcessTimes, FailedProcess> run_with(const ProcessOptions& options
                                                    const std::filesystem::path& output) {
   std::vector<std::string> words = options.words;
   std::vector<std::string> variables = environment_for(options);
-  FileActions actions;
-  actions.open(STDIN_FILENO, "/dev/null", O_RDONLY);
+  posix_spawn_file_actions_t actions{};
+  ::posix_spawn_file_actions_init(&actions);
+  const auto open = [&](int fd, const std::filesystem::path& path, int flags) {
+    ::posix_spawn_file_actions_addopen(&actions, fd, path.c_str(), flags, 0600);
+  };
+  constexpr int create = O_WRONLY | O_CREAT | O_TRUNC;
+  open(STDIN_FILENO, "/dev/null", O_RDONLY);
   if (!options.log.empty()) {
-    actions.open(STDERR_FILENO, options.log.string(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
+    open(STDERR_FILENO, options.log, create | O_APPEND);
   }
-  if (output.empty() && !options.log.empty()) {
-    actions.copy(STDERR_FILENO, STDOUT_FILENO);
-  } else if (!output.empty()) {
-    actions.open(STDOUT_FILENO, output.string(), O_WRONLY | O_CREAT | O_TRUNC);
+  if (!output.empty()) {
+    open(STDOUT_FILENO, output, create);
+  } else if (!options.log.empty()) {
+    ::posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   }
   if (options.kept_open >= 0) {
     // Copied to itself, the descriptor stays open over execve(2).
     // posix_spawn_file_actions_adddup2(3p)
-    actions.copy(options.kept_open, options.kept_open);
+    ::posix_spawn_file_actions_adddup2(&actions, options.kept_open, options.kept_open);
   }
   if (!options.folder.empty()) {
-    actions.enter(options.folder.string());
+    ::posix_spawn_file_actions_addchdir_np(&actions, options.folder.c_str());
   }
-  FailedProcess failed{.program = words.front()};
+  FailedProcess failed{.program = options.words.front()};
   pid_t process = 0;
   const auto began = Clock::now();
   failed.code = ::posix_spawnp(&process,
-                               words.front().c_str(),
-                               actions.get(),
+                               failed.program.c_str(),
+                               &actions,
                                nullptr,
-                               pointers_to(words).data(),
-                               pointers_to(variables).data());
+                               harness::pointers_to(words).data(),
+                               harness::pointers_to(variables).data());
+  ::posix_spawn_file_actions_destroy(&actions);
   if (failed.code != 0) {
-    return tl::unexpected<FailedProcess>(std::move(failed));
+    return tl::unexpected(std::move(failed));
   }
   const bool is_in_time = ends_within(process, options.patience, harness::Interruption::happened);
   if (harness::Interruption::happened()) {
@@ -168,7 +142,7 @@ tl::expected<ProcessTimes, FailedProcess> run_with(const ProcessOptions& options
   while (::wait4(process, &status, 0, &usage) < 0) {
     if (errno != EINTR) {
       failed.code = errno;
-      return tl::unexpected<FailedProcess>(std::move(failed));
+      return tl::unexpected(std::move(failed));
     }
   }
   throw_if_interrupted();
@@ -183,7 +157,7 @@ tl::expected<ProcessTimes, FailedProcess> run_with(const ProcessOptions& options
                 : WIFEXITED(status) ? WEXITSTATUS(status)
                                     : WTERMSIG(status);
   failed.said = last_line_of(options.log);
-  return tl::unexpected<FailedProcess>(std::move(failed));
+  return tl::unexpected(std::move(failed));
 }
 
 }  // namespace
@@ -215,34 +189,44 @@ tl::expected<std::string, FailedProcess> output_of(ProcessOptions options) {
     options.log = scratch.path() / "log";
   }
   if (auto times = run_with(options, output); !times) {
-    return tl::unexpected<FailedProcess>(std::move(times.error()));
+    return tl::unexpected(std::move(times.error()));
   }
-  std::ifstream file(output, std::ios::binary);
-  return std::string{std::istreambuf_iterator<char>(file), {}};
+  return text_of(output).value_or("");
 }
 
-tl::expected<std::filesystem::path, std::string> program_beside_us(const std::string& name) {
+OrWhy<std::filesystem::path> program_beside_us(const std::string& name) {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   std::filesystem::path program = self.parent_path() / name;
   if (error || !std::filesystem::exists(program, error)) {
-    return tl::unexpected<std::string>(name + " is not built; it belongs beside this program");
+    return no(name + " is not built; it belongs beside this program");
   }
   return program;
 }
 
-ScratchFolder::ScratchFolder() {
-  std::string name = std::filesystem::temp_directory_path() / "lastref-perf-XXXXXX";
-  if (::mkdtemp(name.data()) == nullptr) {
-    throw std::filesystem::filesystem_error(
-        "no folder for what is measured", name, std::error_code(errno, std::generic_category()));
+void throw_if_interrupted() {
+  if (const int signal = harness::Interruption::signal(); signal != 0) {
+    throw Interrupted{signal};
   }
-  path_ = name;
 }
 
-ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
+void signal_tree(int process, int signal) {
+  // A process that has lost its parent meanwhile is not found.
+  for (const int child : harness::children_of(process)) {
+    signal_tree(child, signal);
+  }
+  ::kill(process, signal);
+}
+
+bool be_first_in_line() {
+  constexpr int first = -20;
+  return ::setpriority(PRIO_PROCESS, 0, first) == 0;
+}
+
+std::uint64_t new_seed() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  return (static_cast<std::uint64_t>(now) / 1000 + static_cast<std::uint64_t>(::getpid()) * 7919) %
+         1'000'000;
 }
 
 }  // namespace lastref::perf

@@ -1,28 +1,139 @@
-// profile: where the time of a benchmark, or of any program, goes.
+// profile: where the time of a benchmark, or of any program, goes. Where the kernel does not permit
+// more, by samples of /proc. proc(5)
 #include <cxxabi.h>
+#include <poll.h>
+#include <seccomp.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
-#include <iostream>
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "bench/perf/benchmark_program.hpp"
-#include "bench/perf/measured_process.hpp"
-#include "bench/perf/profile/looks.hpp"
+#include "bench/perf/google_benchmark.hpp"
+#include "bench/perf/process.hpp"
 #include "bench/perf/profile/perf_events.hpp"
 #include "bench/perf/profile/shares.hpp"
 #include "bench/perf/verbs.hpp"
+#include "harness/platform/proc.hpp"
 
 namespace lastref::perf {
 namespace {
+
+/// The samples of a process.
+struct Seen {
+  std::string name;
+  std::uint64_t looks = 0;  ///< number of samples, over all its threads
+  std::uint64_t running = 0;
+  std::map<int, std::uint64_t> waiting;  ///< samples by number of the call
+  double user = 0;                       ///< s
+  double kernel = 0;                     ///< s
+  std::uint64_t faults = 0;
+};
+
+std::string name_of_call(int number) {
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number), &std::free);
+  return name ? name.get() : fmt::format("call {}", number);
+}
+
+/// Counts, the largest first.
+template <typename Key>
+std::vector<std::pair<Key, std::uint64_t>> by_size(const std::map<Key, std::uint64_t>& counts) {
+  std::vector<std::pair<Key, std::uint64_t>> all(counts.begin(), counts.end());
+  std::ranges::stable_sort(all, std::greater(), [](const auto& each) { return each.second; });
+  return all;
+}
+
+void look_at_thread(int process, int thread, Seen& seen) {
+  std::ifstream file(fmt::format("/proc/{}/task/{}/syscall", process, thread));
+  std::string first;
+  if (!(file >> first)) {
+    return;
+  }
+  ++seen.looks;
+  if (first == "running") {
+    ++seen.running;
+  } else {
+    ++seen.waiting[std::atoi(first.c_str())];
+  }
+}
+
+void look_at(int process, Seen& seen) {
+  const std::string stat = harness::read_file(fmt::format("/proc/{}/stat", process));
+  const auto number = [&stat](int field) {
+    return harness::number_in<std::uint64_t>(harness::stat_field_in(stat, field)).value_or(0);
+  };
+  if (stat.empty() || harness::stat_field_in(stat, 3) == "Z") {
+    return;
+  }
+  const double ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  seen.name = harness::title_of(process);
+  seen.faults = number(10);
+  seen.user = static_cast<double>(number(14)) / ticks;
+  seen.kernel = static_cast<double>(number(15)) / ticks;
+  for (const int thread : harness::threads_of(process)) {
+    look_at_thread(process, thread, seen);
+  }
+}
+
+void print(int process, const Seen& seen) {
+  fmt::print(
+      "  {} ({}): runs in {:.1f} % of {} looks; {:.2f} s in its code, {:.2f} s in the kernel; "
+      "{} page faults\n",
+      seen.name,
+      process,
+      percent(static_cast<double>(seen.running), static_cast<double>(seen.looks)),
+      seen.looks,
+      seen.user,
+      seen.kernel,
+      seen.faults);
+  for (const auto& [number, count] : by_size(seen.waiting)) {
+    if (count * 100 >= seen.looks) {
+      fmt::print("      {:5.1f} %  waits in {}\n",
+                 percent(static_cast<double>(count), static_cast<double>(seen.looks)),
+                 name_of_call(number));
+    }
+  }
+}
+
+/// Runs a program to its end, samples it and all its descendants a thousand times per second, and
+/// prints what each of them did. Returns its status, as wait(2) does.
+Result<int> profile_by_looks(const std::vector<std::string>& command) {
+  // Orphans, such as daemons, become our children and are sampled as well.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  LASTREF_TRY(started, start_program(command));
+  std::map<int, Seen> all;
+  std::optional<int> how;
+  while (!(how = started.end())) {
+    for (std::vector<int> left{::getpid()}; !left.empty();) {
+      const int parent = left.back();
+      left.pop_back();
+      for (const int each : harness::children_of(parent)) {
+        look_at(each, all[each]);
+        left.push_back(each);
+      }
+    }
+    ::poll(nullptr, 0, 1);
+  }
+  for (const auto& [process, seen] : all) {
+    if (seen.looks > 0) {
+      print(process, seen);
+    }
+  }
+  return *how;
+}
 
 using harness::Exit;
 
@@ -56,8 +167,7 @@ std::string readable(const std::string& function) {
 void print_largest(const std::string& what,
                    const std::map<std::string, std::uint64_t>& counts,
                    std::uint64_t ticks) {
-  std::vector<std::pair<std::string, std::uint64_t>> all(counts.begin(), counts.end());
-  std::ranges::stable_sort(all, std::greater(), [](const auto& each) { return each.second; });
+  auto all = by_size(counts);
   all.resize(std::min(all.size(), names_most));
   std::erase_if(all, [&](const auto& each) { return each.second * 100 < ticks; });
   for (const auto& [name, count] : all) {
@@ -134,43 +244,39 @@ Exit profile_by_events(const std::vector<std::string>& command, Result<int>& how
   return Exit::clean;
 }
 
-tl::expected<std::vector<std::string>, std::string> command_of(const ProfileOptions& options) {
+OrWhy<Words> command_of(const ProfileOptions& options) {
   if (!options.command.empty()) {
     return options.command;
   }
   const auto program = program_beside_us("lastref_bench");
   if (!program) {
-    return tl::unexpected<std::string>(program.error());
+    return no(program.error());
   }
   const auto names = benchmarks_of({.program = *program, .scratch = {}},
                                    {glob_for(options.name),
                                     glob_for(options.name) + "/real_time",
                                     glob_for(options.name) + "/manual_time"});
   if (!names || names->empty()) {
-    return tl::unexpected<std::string>(
-        names ? fmt::format("no benchmark is called {}; those of {} are listed by its option "
-                            "--benchmark_list_tests",
-                            options.name,
-                            program->string())
-              : names.error());
+    return no(names ? fmt::format("no benchmark is called {}; those of {} are listed by its option "
+                                  "--benchmark_list_tests",
+                                  options.name,
+                                  program->string())
+                    : names.error());
   }
-  return std::vector<std::string>{
-      "env",
-      fmt::format("{}=1", without_peers),  // The time of peers is not wanted.
-      *program,
-      "--benchmark_filter=" + filter_for(names->front()),
-      fmt::format("--benchmark_min_time={}", options.seconds)};
+  return Words{"env",
+               fmt::format("{}=1", without_peers),  // The time of peers is not wanted.
+               *program,
+               "--benchmark_filter=" + filter_for(names->front()),
+               fmt::format("--benchmark_min_time={}", options.seconds)};
 }
 
 Exit profile(const ProfileOptions& options) {
   if (options.name.empty() == options.command.empty()) {
-    std::cerr << "lastref perf: profile takes --bench and a name, or -- and a command\n";
-    return Exit::unusable;
+    return refuse("profile takes --bench and a name, or -- and a command");
   }
   const auto found = command_of(options);
   if (!found) {
-    std::cerr << "lastref perf: " << found.error() << '\n';
-    return Exit::unusable;
+    return refuse(found.error());
   }
   const std::vector<std::string>& command = *found;
   fmt::print("{}:\n", fmt::join(command, " "));
@@ -179,23 +285,20 @@ Exit profile(const ProfileOptions& options) {
   Exit exit = options.looks ? Exit::unusable : profile_by_events(command, how);
   if (exit == Exit::unusable) {
     if (!options.looks) {
-      std::cerr << "lastref perf: " << describe(how.error())
-                << "; so it is looked at a thousand times a second instead, which does not tell "
-                   "copies and page faults apart\n";
+      refuse(describe(how.error()) +
+             "; so it is looked at a thousand times a second instead, which does not tell "
+             "copies and page faults apart");
     }
     how = profile_by_looks(command);
     exit = Exit::clean;
   }
   if (!how) {
-    std::cerr << "lastref perf: " << describe(how.error()) << '\n';
-    return Exit::unusable;
+    return refuse(describe(how.error()));
   }
   if (*how != 0) {
-    std::cerr << "lastref perf: the program "
-              << (WIFEXITED(*how) ? fmt::format("ended with {}", WEXITSTATUS(*how))
-                                  : fmt::format("was killed by signal {}", WTERMSIG(*how)))
-              << '\n';
-    return Exit::unusable;
+    return refuse("the program " + (WIFEXITED(*how)
+                                        ? fmt::format("ended with {}", WEXITSTATUS(*how))
+                                        : fmt::format("was killed by signal {}", WTERMSIG(*how))));
   }
   return exit;
 }

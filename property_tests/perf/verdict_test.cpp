@@ -1,5 +1,5 @@
-// paired_runs and verdict: the verdicts on noise with a known truth.
-#include "bench/perf/paired_runs.hpp"
+// verdict: the verdicts on noise with a known truth.
+#include "bench/perf/verdict.hpp"
 
 #include <cmath>
 #include <functional>
@@ -62,8 +62,7 @@ MeasureOnce on(const Machine& machine, double effect, std::uint64_t seed) {
   };
   auto state = std::make_shared<State>();
   state->chance.seed(seed);
-  return [state, &machine, effect](Side side,
-                                   std::size_t) -> tl::expected<std::vector<double>, std::string> {
+  return [state, &machine, effect](Side side, std::size_t) -> OrWhy<std::vector<double>> {
     const double noise = machine.noise(state->moment++, state->chance);
     return std::vector{1e-6 * noise * (side == Side::b ? effect : 1)};
   };
@@ -296,8 +295,7 @@ TEST(PairedRuns, what_is_settled_is_not_measured_any_more) {
 
 TEST(PairedRuns, what_cannot_be_measured_says_why_and_stops_nobody) {
   std::size_t failures = 0;
-  const MeasureOnce measure =
-      [&](Side side, std::size_t unit) -> tl::expected<std::vector<double>, std::string> {
+  const MeasureOnce measure = [&](Side side, std::size_t unit) -> OrWhy<std::vector<double>> {
     if (unit == 0 && side == Side::b) {
       ++failures;
       return tl::unexpected<std::string>("no space");

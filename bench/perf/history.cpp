@@ -1,23 +1,88 @@
-// history: shows the records as a table, as a page, or as data for another project's page.
-#include <chrono>
+#include "bench/perf/history.hpp"
+
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
-#include "bench/perf/commits.hpp"
-#include "bench/perf/export.hpp"
 #include "bench/perf/figures.hpp"
+#include "bench/perf/files.hpp"
+#include "bench/perf/git.hpp"
 #include "bench/perf/page.hpp"
 #include "bench/perf/series.hpp"
 #include "bench/perf/store.hpp"
 #include "bench/perf/verbs.hpp"
-#include "bench/perf/whole_file.hpp"
 
 namespace lastref::perf {
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double ns = 1e9;
+
+Json commit_of(const Commit& commit, const std::string& page) {
+  // The store has no authors, but readers of this format expect some.
+  const Json nobody = {{"name", ""}, {"username", ""}};
+  return {{"author", nobody},
+          {"committer", nobody},
+          {"id", commit.name},
+          {"message", commit.subject},
+          {"timestamp", moment_of(commit.time)},
+          {"url", page.empty() ? "" : page + "/commit/" + commit.name}};
+}
+
+Json bench_of(const std::string& name, const Point& point) {
+  std::string extra = fmt::format("repetitions: {}\ninterval: [{:.6g}, {:.6g}] ns",
+                                  point.repetitions,
+                                  point.within.least * ns,
+                                  point.within.most * ns);
+  for (const auto& [counter, value] : point.counters) {
+    extra += fmt::format("\n{}: {:.6g}", counter, value);
+  }
+  return {{"name", name},
+          {"value", point.seconds * ns},
+          {"range", fmt::format("± {:.6g}", (point.within.most - point.within.least) / 2 * ns)},
+          {"unit", "ns/iter"},
+          {"extra", extra}};
+}
+
+std::string suite_of(const Line& line) {
+  std::string name = line.program.empty() ? "unknown program" : line.program;
+  for (const std::string& more : {name_of(line.machine), line.compiler, line.flags}) {
+    name += more.empty() ? "" : ", " + more;
+  }
+  return name;
+}
+
+Json entries_of(const Line& line, const std::string& page) {
+  std::map<std::string, Commit> commits;
+  std::map<std::string, Json> by_commit;
+  for (const Series& series : line.series) {
+    for (const Point& point : series.points) {
+      const Commit& commit = point.commit;
+      Json& entry = by_commit[commit.name];
+      if (entry.is_null()) {
+        commits.emplace(commit.name, commit);
+        entry = {{"commit", commit_of(commit, page)},
+                 {"date", commit.time * 1000},
+                 {"tool", "googlecpp"},
+                 {"benches", Json::array()}};
+      }
+      entry["benches"].push_back(bench_of(series.benchmark, point));
+    }
+  }
+  Json entries = Json::array();
+  for (const Commit& commit : in_order(commits)) {
+    entries.push_back(std::move(by_commit.at(commit.name)));
+  }
+  return entries;
+}
 
 using harness::Exit;
 
@@ -29,8 +94,8 @@ struct HistoryOptions {
   ChangePointOptions changes = {};
 };
 
-void complain(const std::string& what) {
-  std::cerr << "lastref perf history: " << what << '\n';
+Exit complain(const std::string& what) {
+  return refuse(what, "lastref perf history");
 }
 
 /// The commits that may have caused a change: those between two recorded commits.
@@ -88,8 +153,7 @@ void print(const Line& line, const ChangePointOptions& changes) {
 
 Exit write(const std::string& path, const std::string& text) {
   if (!write_whole(path, text)) {
-    complain("cannot write " + path);
-    return Exit::unusable;
+    return complain("cannot write " + path);
   }
   fmt::print("wrote {}\n", path);
   return Exit::clean;
@@ -100,17 +164,15 @@ Exit history(const HistoryOptions& options) {
       options.database.empty() ? default_history() : std::filesystem::path(options.database));
   const auto records = store ? store->records() : tl::unexpected(store.error());
   if (!records) {
-    complain(describe(records.error()));
-    return Exit::unusable;
+    return complain(describe(records.error()));
   }
   const std::vector<Line> lines = lines_of(*records, options.benches, options.changes);
   if (lines.empty()) {
-    complain("of those that are recorded, " + no_benchmark_matches(options.benches));
-    return Exit::unusable;
+    return complain("of those that are recorded, " + no_benchmark_matches(options.benches));
   }
   if (!options.page.empty()) {
-    const PageOptions page = {.changes = options.changes};
-    if (const Exit exit = write(options.page, page_of(lines, page)); exit != Exit::clean) {
+    const std::string page = page_of(lines, options.changes);
+    if (const Exit exit = write(options.page, page); exit != Exit::clean) {
       return exit;
     }
   }
@@ -131,6 +193,18 @@ Exit history(const HistoryOptions& options) {
 }
 
 }  // namespace
+
+std::string exported(std::span<const Line> lines, const ExportOptions& options) {
+  Json entries = Json::object();
+  for (const Line& line : lines) {
+    entries[suite_of(line)] = entries_of(line, options.page);
+  }
+  const Json all = {{"lastUpdate", options.last_update * 1000},
+                    {"repoUrl", options.page},
+                    {"entries", std::move(entries)}};
+  // Names may not be UTF-8.
+  return "window.BENCHMARK_DATA = " + all.dump(2, ' ', false, Json::error_handler_t::replace);
+}
 
 void add_history(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<HistoryOptions>();

@@ -1,5 +1,5 @@
-// The table of counters: what each operation costs each process, as a page for people and for a
-// test that compares it.
+// counters: what each operation of lastref_counted costs each process, whether that is constant,
+// and the table of it, as a page for people and for a test that compares it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/perf/counts.hpp"
+#include "bench/counted/operations.hpp"
+#include "bench/perf/call_counter.hpp"
 
 namespace lastref::perf {
 
@@ -63,5 +64,23 @@ std::vector<CounterDifference> differences(const std::vector<CounterRow>& expect
                                            const std::vector<CounterRow>& found);
 
 std::string to_text(const CounterDifference& difference);
+
+struct OperationCounts {
+  std::vector<CounterRow> rows;
+  /// Counters that differed between rounds, as text; rows have the value of the first round.
+  std::vector<std::string> vague;
+};
+
+/// The program that runs the operation.
+struct Performer {
+  std::string program;     ///< lastref_counted
+  std::string plant = {};  ///< A slowdown to plant, if any: see CountingOs.
+};
+
+/// Throws          std::runtime_error, as count_calls.
+OperationCounts counts_of(const bench::Operation& operation, const Performer& performer);
+
+/// Whether this kernel supports what the operation needs.
+bool can_be_counted_here(const bench::Operation& operation);
 
 }  // namespace lastref::perf
