@@ -39,6 +39,7 @@
 #include "bench/perf/process.hpp"
 #include "harness/platform/child_process.hpp"
 #include "harness/platform/proc.hpp"
+#include "harness/platform/unique_fd.hpp"
 
 namespace lastref::perf {
 namespace {
@@ -78,12 +79,6 @@ class TracedThread {
         process(std::move(of)),
         stat_(open_file("stat")),
         call_(open_file("syscall")) {}
-  TracedThread(const TracedThread&) = delete;
-  TracedThread& operator=(const TracedThread&) = delete;
-  ~TracedThread() {
-    ::close(stat_);
-    ::close(call_);
-  }
 
   /// Whether it sleeps in its call: until it is woken, or while a child borrows its memory.
   bool is_asleep() const {
@@ -93,7 +88,7 @@ class TracedThread {
     // A call that may have to wait, but does not need to, shows state S for a moment. Reading this
     // file waits until the thread sleeps, or gives "running"; or the thread has stopped meanwhile.
     // proc(5), /proc/pid/syscall
-    const std::string said = read_again(call_);
+    const std::string said = read_again(call_.get());
     return !said.empty() && !said.starts_with("running") && is_said_to_sleep();
   }
   /// Resumes it until its next stop, and delivers its pending signal.
@@ -130,13 +125,13 @@ class TracedThread {
   /// A thread that has lent its memory to a child is in uninterruptible sleep (D). Any other thread
   /// in state D waits only for the kernel, and continues by itself.
   bool is_said_to_sleep() const {
-    const std::string stat = read_again(stat_);
+    const std::string stat = read_again(stat_.get());
     const std::string_view state = harness::stat_field_in(stat, 3);
     return state == "S" || (state == "D" && has_lent_memory);
   }
 
-  int stat_;
-  int call_;
+  harness::UniqueFd stat_;
+  harness::UniqueFd call_;
 };
 
 /// Resets signals for the program, because our parent may ignore or block some, as nohup(1) does.

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,17 +68,16 @@ constexpr std::chrono::milliseconds look_every{200};
 /// `is_over`.
 bool ends_within(
     pid_t process, std::chrono::seconds patience, bool (*is_over)() = [] { return false; }) {
-  const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, process, 0));
-  if (fd < 0) {
+  const harness::UniqueFd fd = harness::open_pidfd(process);
+  if (!fd) {
     return true;  // An old kernel has no pidfd: wait without a limit.
   }
   const auto until = Clock::now() + patience;
-  pollfd item{.fd = fd, .events = POLLIN, .revents = 0};
+  pollfd item{.fd = fd.get(), .events = POLLIN, .revents = 0};
   bool has_ended = false;
   do {
     has_ended = ::poll(&item, 1, static_cast<int>(look_every.count())) == 1;
   } while (!has_ended && Clock::now() < until && !is_over());
-  ::close(fd);
   return has_ended;
 }
 
@@ -91,12 +89,10 @@ void interrupt(pid_t process) {
   }
 }
 
-tl::expected<ProcessTimes, FailedProcess> run_with(const ProcessOptions& options,
-                                                   const std::filesystem::path& output) {
-  std::vector<std::string> words = options.words;
-  std::vector<std::string> variables = environment_for(options);
-  posix_spawn_file_actions_t actions{};
-  ::posix_spawn_file_actions_init(&actions);
+/// Sets the standard descriptors and the folder of a child. `actions` are initialised.
+void prepare(posix_spawn_file_actions_t& actions,
+             const ProcessOptions& options,
+             const std::filesystem::path& output) {
   const auto open = [&](int fd, const std::filesystem::path& path, int flags) {
     ::posix_spawn_file_actions_addopen(&actions, fd, path.c_str(), flags, 0600);
   };
@@ -118,6 +114,15 @@ tl::expected<ProcessTimes, FailedProcess> run_with(const ProcessOptions& options
   if (!options.folder.empty()) {
     ::posix_spawn_file_actions_addchdir_np(&actions, options.folder.c_str());
   }
+}
+
+tl::expected<ProcessTimes, FailedProcess> run_with(const ProcessOptions& options,
+                                                   const std::filesystem::path& output) {
+  std::vector<std::string> words = options.words;
+  std::vector<std::string> variables = environment_for(options);
+  posix_spawn_file_actions_t actions{};
+  ::posix_spawn_file_actions_init(&actions);
+  prepare(actions, options, output);
   FailedProcess failed{.program = options.words.front()};
   pid_t process = 0;
   const auto began = Clock::now();

@@ -1,6 +1,5 @@
 #include "bench/perf/profile/perf_events.hpp"
 
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -10,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
 #include <cerrno>
@@ -45,10 +43,8 @@ std::optional<int> StartedProgram::end() {
   return how;
 }
 
-Result<StartedProgram> start_program(const std::vector<std::string>& command,
-                                     const std::optional<std::array<int, 2>>& go) {
-  std::vector<std::string> copy = command;
-  const std::vector<char*> words = harness::pointers_to(copy);
+Result<StartedProgram> start_program(std::vector<std::string> command, const harness::FdPair& go) {
+  const std::vector<char*> words = harness::pointers_to(command);
   const int child = ::fork();
   if (child < 0) {
     return failure(std::errc{errno}, "fork");
@@ -56,10 +52,10 @@ Result<StartedProgram> start_program(const std::vector<std::string>& command,
   if (child > 0) {
     return StartedProgram(child);
   }
-  if (go) {
-    ::close((*go)[1]);
+  if (go[0]) {
+    ::close(go[1].get());
     char byte = 0;
-    static_cast<void>(!::read((*go)[0], &byte, 1));
+    static_cast<void>(!::read(go[0].get(), &byte, 1));
   }
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   ::execvp(words.front(), words.data());
@@ -245,17 +241,16 @@ class Ring {
     if (page_ != nullptr) {
       ::munmap(page_, page + size_);
     }
-    ::close(descriptor_);
   }
 
   Status open(int process, int processor, const perf_event_attr& attributes) {
-    descriptor_ = static_cast<int>(
-        ::syscall(SYS_perf_event_open, &attributes, process, processor, -1, PERF_FLAG_FD_CLOEXEC));
-    if (descriptor_ < 0) {
+    descriptor_.reset(static_cast<int>(
+        ::syscall(SYS_perf_event_open, &attributes, process, processor, -1, PERF_FLAG_FD_CLOEXEC)));
+    if (!descriptor_) {
       return failure(std::errc{errno}, "perf_event_open");
     }
     void* const mapped =
-        ::mmap(nullptr, page + size_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+        ::mmap(nullptr, page + size_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.get(), 0);
     if (mapped == MAP_FAILED) {
       return failure(std::errc{errno}, "the records of perf_event_open");
     }
@@ -263,7 +258,7 @@ class Ring {
     return ok();
   }
 
-  int descriptor() const noexcept { return descriptor_; }
+  int descriptor() const noexcept { return descriptor_.get(); }
 
   void read(std::vector<TimedRecord>& into) {
     const std::uint64_t head = std::atomic_ref(page_->data_head).load(std::memory_order_acquire);
@@ -295,7 +290,7 @@ class Ring {
     std::memcpy(static_cast<std::byte*>(into) + first, data, size - first);
   }
 
-  int descriptor_ = -1;
+  harness::UniqueFd descriptor_;
   std::size_t size_;
   perf_event_mmap_page* page_ = nullptr;
 };
@@ -360,33 +355,28 @@ class InOrder {
 Result<int> run_under_perf_events(const std::vector<std::string>& command,
                                   unsigned frequency,
                                   const std::function<void(const PerfRecord&)>& take) {
-  std::array<int, 2> go{};
-  if (::pipe2(go.data(), O_CLOEXEC) != 0) {
+  harness::FdPair go = harness::make_pipe();
+  if (!go[0]) {
     return failure(std::errc{errno}, "a pipe");
   }
-  Result<StartedProgram> started = start_program(command, go);
-  ::close(go[0]);
-  if (!started) {
-    ::close(go[1]);
-    return failure(started.error());
-  }
+  LASTREF_TRY(started, start_program(command, go));
   const perf_event_attr attributes = what_is_told(frequency);
-  const Result<Rings> rings = open_rings(started->id(), attributes);
+  const Result<Rings> rings = open_rings(started.id(), attributes);
   std::vector<pollfd> items;
   if (rings) {
     for (const auto& each : *rings) {
       items.push_back({.fd = each->descriptor(), .events = POLLIN, .revents = 0});
     }
   } else {
-    ::kill(started->id(), SIGKILL);
+    ::kill(started.id(), SIGKILL);
   }
-  ::close(go[1]);
+  go[1].reset();
   InOrder records(take);
   std::optional<int> how;
   while (!how) {
     constexpr int look_every = 50;  // ms
     ::poll(items.data(), items.size(), look_every);
-    how = started->end();
+    how = started.end();
     records.read(rings ? std::span(*rings) : std::span<const std::unique_ptr<Ring>>());
   }
   records.end();

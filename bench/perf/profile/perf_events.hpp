@@ -3,7 +3,6 @@
 // perf_event_open(2)
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -13,6 +12,8 @@
 #include <vector>
 
 #include <lastref/error.hpp>
+
+#include "harness/platform/unique_fd.hpp"
 
 namespace lastref::perf {
 
@@ -35,8 +36,8 @@ class StartedProgram {
 /// Starts a child that executes the command, which is searched on PATH. The exit code is 127 if the
 /// command cannot be executed. Its standard output goes to standard error. With a pipe, the child
 /// waits until all other processes have closed the write end.
-Result<StartedProgram> start_program(const std::vector<std::string>& command,
-                                     const std::optional<std::array<int, 2>>& go = {});
+Result<StartedProgram> start_program(std::vector<std::string> command,
+                                     const harness::FdPair& go = {});
 
 /// A tick of the clock.
 struct Tick {

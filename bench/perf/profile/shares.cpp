@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -14,6 +13,8 @@
 #include <sstream>
 #include <utility>
 #include <variant>
+
+#include "harness/platform/unique_fd.hpp"
 
 namespace lastref::perf {
 namespace {
@@ -148,11 +149,11 @@ Symbols kernel_symbols() {
 
 Symbols symbols_of_file(const std::string& file) {
   Symbols symbols;
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0 || elf_version(EV_CURRENT) == EV_NONE) {
+  const harness::UniqueFd descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!descriptor || elf_version(EV_CURRENT) == EV_NONE) {
     return symbols;
   }
-  Elf* const elf = elf_begin(descriptor, ELF_C_READ, nullptr);
+  Elf* const elf = elf_begin(descriptor.get(), ELF_C_READ, nullptr);
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) != nullptr &&
@@ -161,7 +162,6 @@ Symbols symbols_of_file(const std::string& file) {
     }
   }
   elf_end(elf);
-  ::close(descriptor);
   add_copying(file, symbols);
   symbols.sort();
   return symbols;
