@@ -352,8 +352,9 @@ TEST(ManyReaders, that_cannot_map_the_file_name_it_and_the_limits_E10) {
     auto attached = MultiprocessFileCache::attach(other_os, handle);
     const Status told = attached ? status_of((*attached)->get(0)) : status_of(attached);
     ASSERT_FALSE(told) << map;
-    EXPECT_EQ(describe(told.error()),
-              "map " + path + ": Cannot allocate memory (RLIMIT_AS, or vm.max_map_count)");
+    EXPECT_THAT(describe(told.error()), testing::HasSubstr(path));
+    EXPECT_THAT(describe(told.error()), testing::HasSubstr("RLIMIT_AS"));
+    EXPECT_THAT(describe(told.error()), testing::HasSubstr("vm.max_map_count"));
   }
 }
 
