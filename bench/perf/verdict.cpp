@@ -113,7 +113,7 @@ class PairedRuns {
   PairedRuns(const std::vector<Unit>& units,
              const MeasureOnce& measure,
              const PairedOptions& options)
-      : units_(units), measure_(measure), options_(options), chance_(options.seed) {
+      : measure_(measure), options_(options), chance_(options.seed) {
     rules_.rows = rows_in(units);
     rows_.resize(rules_.rows);
     std::size_t row = 0;
@@ -201,7 +201,6 @@ class PairedRuns {
     }
   }
 
-  const std::vector<Unit>& units_;
   const MeasureOnce& measure_;
   const PairedOptions& options_;
   Rules rules_ = options_.rules;
