@@ -47,7 +47,7 @@ const std::vector<KnownPlan>& known_plans() {
       {.scenario = "tracker/a_forgotten_name_is_held_again",
        .faults = {"tracker/poll()#4 kill_blocked", "client_a/shut_down(tracker)#1 pause"}},
       // A name that could not be removed is registered again, and the ledger refuses it.
-      {.scenario = "arrays/a_context_begins_again",
+      {.scenario = "arrays/context_is_reused",
        .faults = {"tracker/remove_folder(arrays:call)#1 fail_in_all EBUSY",
                   "tracker/write_at(ledger)#16 fail_always EIO"}},
       // No thread can be started for the clean-up.

@@ -46,7 +46,8 @@ Status root(Stage& stage) {
 
 const RegisteredScenario registered([] {
   return Scenario{
-      .sentence = "Two threads send one array at once: it is dumped once, and both have the file.",
+      .sentence =
+          "Two threads send one array at the same time. It is dumped once, and both have the file.",
       .rows = {"R4"},
       .roles = {{"root", root}},
   };

@@ -81,13 +81,13 @@ std::int64_t folders_of_arrays(Stage& stage) {
 
 void must_equal(Stage& stage, const Array& arrived, const Array& sent) {
   if (!contents_equal(arrived, sent)) {
-    stage.refute("no-corruption: what arrives is what was sent", "other elements");
+    stage.refute("no-corruption: an array arrives as it was sent", "other elements");
   }
 }
 
 void must_be_spare(Stage& stage, const std::string& path) {
   if (stage.is_undisturbed() && !path.starts_with(stage.spare_folder() + '/')) {
-    stage.refute("M1: with no space on shared memory the next location is taken",
+    stage.refute("M1: without space on shared memory the next location is used",
                  "it is at " + path);
   }
 }
@@ -143,7 +143,7 @@ Status Parent::send(const std::string& signal, const Array& array) {
     LASTREF_TRY(encoded, encode(sent.reduction));
     bytes = text_of_bytes(encoded);
     last_file_ = file_of(sent.reduction);
-    on_their_way_.insert_or_assign(signal, std::move(sent));
+    in_transit_.insert_or_assign(signal, std::move(sent));
     return std::string();
   };
   LASTREF_CHECK(stage_.product().operation_with_answer("reduce", data_of(array), act));
@@ -152,12 +152,12 @@ Status Parent::send(const std::string& signal, const Array& array) {
 }
 
 Status Parent::arrived(const std::string& signal) {
-  const auto found = on_their_way_.find(signal);
-  if (found == on_their_way_.end()) {
+  const auto found = in_transit_.find(signal);
+  if (found == in_transit_.end()) {
     return ok();
   }
   Status done = stage_.product().operation("arrived", [&] { return found->second.arrived(); });
-  on_their_way_.erase(found);
+  in_transit_.erase(found);
   return done;
 }
 
@@ -184,7 +184,7 @@ Result<Array> Worker::receive(const std::string& signal) {
     arrived = std::move(array);
     return ok();
   });
-  stage_.tell(signal + " is here");
+  stage_.tell(signal + " has arrived");
   LASTREF_CHECK(rebuilt);
   return *std::move(arrived);
 }
@@ -197,7 +197,7 @@ Status receive_an_array(Stage& stage) {
   return ok();
 }
 
-Status send_and_live_on(Stage& stage) {
+Status send_and_stay_alive(Stage& stage) {
   const Array array = numbered();
   LASTREF_CHECK(stage.product().lead());
   LASTREF_TRY(parent, Parent::make(stage));

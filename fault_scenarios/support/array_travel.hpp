@@ -85,7 +85,7 @@ class Parent {
   Stage& stage_;
   std::shared_ptr<TemporaryResources> resources_;
   std::unique_ptr<ForwardReducer> reducer_;
-  std::map<std::string, Sent> on_their_way_;
+  std::map<std::string, Sent> in_transit_;
   std::string last_file_;
 };
 
@@ -94,8 +94,8 @@ class Worker {
  public:
   explicit Worker(Stage& stage);
 
-  /// Awaits the signal and rebuilds the array that came with it. Gives "<signal> is here" when it
-  /// has it, and when it cannot.
+  /// Awaits the signal and rebuilds the array that came with it. Then gives "<signal> has arrived",
+  /// even if it failed.
   [[nodiscard]] Result<Array> receive(const std::string& signal);
 
   const std::shared_ptr<Receiver>& receiver() const noexcept { return receiver_; }
@@ -110,11 +110,11 @@ Status receive_an_array(Stage& stage);
 
 /// A role: a parent that sends numbered() with the signal "array" to a "worker", its path with the
 /// signal "path", and stays alive until it is killed.
-Status send_and_live_on(Stage& stage);
+Status send_and_stay_alive(Stage& stage);
 
 /// Awaits a worker's report of the arrival.
 inline void await_arrival(Stage& stage, const std::string& signal) {
-  stage.await(signal + " is here");
+  stage.await(signal + " has arrived");
 }
 
 }  // namespace lastref::harness

@@ -41,7 +41,7 @@ const RegisteredScenario registered([] {
           "leave it "
           "alone.",
       .rows = {"M7"},
-      .roles = {{"root", send_and_live_on},
+      .roles = {{"root", send_and_stay_alive},
                 {"worker", worker},
                 {"sweeper_a", sweeper},
                 {"sweeper_b", sweeper}},

@@ -24,7 +24,7 @@ const RegisteredScenario registered([] {
           "looks for a location takes away what is left of that.",
       .rows = {"M1", "M7"},
       .roles = {{"root", root}},
-      .outside_matrix = "its calls are those of arrays/an_array_travels",
+      .outside_matrix = "its calls are those of arrays/array_round_trip",
   };
 });
 

@@ -267,7 +267,7 @@ TEST(SimScenarios, a_release_fails_that_nobody_will_say_T3) {
 
 /// A name that could not be cleaned up cannot be registered again; it is cleaned up in the end.
 TEST(SimScenarios, a_refused_register_leaves_a_clean_up_as_it_was_T5) {
-  expect_well(*scenario_named("arrays/the_same_array_is_sent_again"),
+  expect_well(*scenario_named("arrays/same_array_in_two_calls"),
               {"tracker/remove_folder(arrays:call)#1 fail_always EBUSY",
                "tracker/write_at(ledger)#13 fail_once EIO"});
 }

@@ -4,7 +4,7 @@
 namespace lastref::harness {
 namespace {
 
-constexpr const char* claim = "R13: what is planted in the way is not used, and not touched";
+constexpr const char* claim = "R13: a planted object is neither used nor changed";
 
 Status root(Stage& stage) {
   Product& product = stage.product();
@@ -32,7 +32,7 @@ Status root(Stage& stage) {
       stage.refute(claim, "a file was made in it");
     }
     if (!stage.os().status_at(folder.path) && stage.is_undisturbed()) {
-      stage.refute(claim, "the " + context + " is gone");
+      stage.refute(claim, "the " + context + " was removed");
     }
     stage.outside().unlink(folder.path);
     stage.outside().rmdir(folder.path);
@@ -44,9 +44,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Somebody puts a symlink, a folder open to all, or a file where a context's folder shall "
-          "be: "
-          "each is an error, nothing is made through it, and it stays as it is.",
+          "An outsider puts a symlink, a folder open to all, or a file at the path of a context's "
+          "folder. Each causes an error, no file is created through it, and it remains unchanged.",
       .rows = {"R13", "M3"},
       .roles = {{"root", root}},
       .failing_operations = {"reduce"},

@@ -57,14 +57,14 @@ Status replace_temporary(Stage& stage, Parent& parent) {
   stage.outside().unlink(path);
   stage.outside().write(path, "another's");
   // Two requests, so that the second one is sent after the round that read the release.
-  const Status released =
-      first_failure({product.operation("let go", [&] { return resources.release(*file); }),
-                     product.client().probe(),
-                     product.client().probe()});
+  const Status released = first_failure(
+      {product.operation("release the file", [&] { return resources.release(*file); }),
+       product.client().probe(),
+       product.client().probe()});
   const std::size_t slash = path.rfind('/');
   const std::vector<std::string> names = stage.outside().list(path.substr(0, slash));
   if (stage.is_undisturbed() && std::ranges::count(names, path.substr(slash + 1)) == 0) {
-    stage.refute("E4: what is removed is what was made", "another's file is gone");
+    stage.refute("E4: what is removed is what was made", "another's file was removed");
   }
   return released;
 }
@@ -89,8 +89,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Somebody puts a file and a folder of his own where the ones were that are counted: at "
-          "the end of the names they are left alone and told of, now and at the next start.",
+          "An outsider replaces a counted file and a counted folder with its own. At the end of "
+          "their names the new ones are left alone and reported, now and at the next start.",
       .rows = {"E4"},
       .roles = {{"root", root}},
       .expected_noise = {"is left alone: it is not what was counted by that name"},

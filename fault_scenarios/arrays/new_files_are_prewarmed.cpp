@@ -47,8 +47,8 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A reducer that touches the pages of new files where that helps sends one through shared "
-          "memory and one elsewhere: whatever fails at it, both arrive.",
+          "A reducer touches the pages of new files where that helps. It sends one array through "
+          "shared memory and one elsewhere. Both arrive, whatever fails while pages are touched.",
       .rows = {"R10"},
       .roles = {{"root", root}, {"worker", worker}},
   };

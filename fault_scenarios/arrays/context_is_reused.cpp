@@ -8,13 +8,13 @@ namespace lastref::harness {
 namespace {
 
 /// The time between the first and the last of ten tries.
-constexpr std::chrono::milliseconds patience{900};
+constexpr std::chrono::milliseconds time_of_tries{900};
 
 /// Waits in the middle for the end of its context.
 Status dump(Stage& stage, TemporaryResources& resources) {
   return stage.product().operation("dump", [&]() -> Status {
     return status_of(resources.publish([&](os::Fd file) {
-      stage.tell("a dump is on its way");
+      stage.tell("a dump has begun");
       stage.await("the context has ended");
       return write_npy(stage.os(), file, numbered());
     }));
@@ -22,9 +22,9 @@ Status dump(Stage& stage, TemporaryResources& resources) {
 }
 
 /// The context ends while an array is dumped into it.
-Status first_life(Stage& stage, Parent& parent) {
+Status first_use(Stage& stage, Parent& parent) {
   const auto thread = stage.os().start_thread([&] {
-    stage.await("a dump is on its way");
+    stage.await("a dump has begun");
     may_fail(parent.clean_up());
     stage.tell("the context has ended");
   });
@@ -32,14 +32,14 @@ Status first_life(Stage& stage, Parent& parent) {
     return status_of(thread);
   }
   const Status dumped = dump(stage, parent.resources());
-  stage.tell("a dump is on its way");  // In case it has not come so far.
+  stage.tell("a dump has begun");  // In case the dump failed before that.
   (*thread)->join();
   if (dumped && stage.is_undisturbed()) {
-    stage.refute("M4: what is complete after the end of its context fails", "it has a file");
+    stage.refute("M4: a dump that completes after the end of its context fails", "it has a file");
   }
   // Like a thread that has not noticed the end.
   if (dump(stage, parent.resources()) && stage.is_undisturbed()) {
-    stage.refute("M4: a context that has ended takes no file before it begins again",
+    stage.refute("M4: a context that has ended accepts no file until it begins again",
                  "it has a file");
   }
   return ok();
@@ -47,30 +47,30 @@ Status first_life(Stage& stage, Parent& parent) {
 
 /// Its folder cannot be deleted, because it contains a file that is not removed in time, and
 /// remains until the process exits.
-Status second_life(Stage& stage, Parent& parent) {
+Status second_use(Stage& stage, Parent& parent) {
   LASTREF_CHECK(parent.send("array", numbered()));
   const os::Instant begun = stage.os().now();
   Status deleted = stage.product().operation("delete the folder", [&] {
     return parent.resources().try_delete_folder(/*allow_non_empty=*/false, "call");
   });
-  if (stage.is_undisturbed() && stage.os().now() - begun < patience) {
-    stage.refute("M6: a folder that is not empty yet is tried ten times, 0.1 s apart",
-                 "it was left to the exit before that");
+  if (stage.is_undisturbed() && stage.os().now() - begun < time_of_tries) {
+    stage.refute("M6: deletion of a folder that is not empty is tried ten times, 0.1 s apart",
+                 "it was left to the exit earlier");
   }
   // A folder that has already been removed, by anyone, is no error.
-  const Status gone = stage.product().operation("delete a folder that is gone", [&] {
-    return delete_folder(stage.os(), stage.folder() + "/gone", /*allow_non_empty=*/false);
+  const Status missing = stage.product().operation("delete a missing folder", [&] {
+    return delete_folder(stage.os(), stage.folder() + "/missing", /*allow_non_empty=*/false);
   });
-  return first_failure({std::move(deleted), gone});
+  return first_failure({std::move(deleted), missing});
 }
 
 /// It reuses the remaining folder.
-Status third_life(Stage& stage, Parent& parent) {
+Status third_use(Stage& stage, Parent& parent) {
   LASTREF_CHECK(parent.send("again", numbered(3)));
   LASTREF_TRY(folder, parent.resources().resolve_temp_folder_name());
   const std::size_t files = stage.outside().list(folder.path).size();
   if (stage.is_undisturbed() && files != 2) {
-    stage.refute("M6: a folder that was left is that of its context again",
+    stage.refute("M6: a context has its remaining folder again",
                  std::to_string(files) + " files are in it");
   }
   return ok();
@@ -79,11 +79,11 @@ Status third_life(Stage& stage, Parent& parent) {
 Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
   LASTREF_TRY(parent, Parent::make(stage));
-  LASTREF_CHECK(first_life(stage, parent));
+  LASTREF_CHECK(first_use(stage, parent));
   LASTREF_CHECK(parent.begin("call"));
-  const Status second = second_life(stage, parent);
+  const Status second = second_use(stage, parent);
   LASTREF_CHECK(parent.begin("call"));
-  const Status third = third_life(stage, parent);
+  const Status third = third_use(stage, parent);
   return first_failure(
       {second, third, parent.arrived("array"), parent.arrived("again"), parent.clean_up()});
 }
@@ -91,8 +91,9 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A context ends while another thread dumps into it, which fails and leaves nothing; in "
-          "its second life its folder cannot be deleted, and in its third it has that folder.",
+          "A context ends while another thread dumps into it: the dump fails and leaves nothing. "
+          "On its second use its folder cannot be deleted in time. On its third use it has that "
+          "folder again.",
       .rows = {"M2", "M4", "M6"},
       .roles = {{"root", root}},
       .failing_operations = {"dump"},

@@ -44,8 +44,8 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Another file has the name of one that a user has mapped, when the map is sent: "
-          "the receiver gets what was mapped.",
+          "A user maps a file, and another file gets its name before the map is sent. The receiver "
+          "gets the contents that were mapped.",
       .rows = {"E2", "R3"},
       .roles = {{"root", root}, {"worker", worker}},
   };

@@ -14,14 +14,14 @@ std::string name_of(std::uint32_t number) {
   return "array " + std::to_string(number);
 }
 
-void must_be_let_go(Stage& stage, const std::vector<std::string>& files) {
+void must_be_released(Stage& stage, const std::vector<std::string>& files) {
   const auto counts = stage.product().client().counts();
   if (!counts || !stage.is_undisturbed()) {
     return;
   }
   for (const tracker::Count& each : *counts) {
     if (std::ranges::find(files, each.resource.name) != files.end()) {
-      stage.refute("R4: the file of an array that is gone is let go of",
+      stage.refute("R4: the file of a destroyed array is released",
                    each.resource.name + " is still counted");
     }
   }
@@ -53,13 +53,13 @@ Status root(Stage& stage) {
     files.push_back(parent.last_file());
     await_arrival(stage, name_of(number));
     LASTREF_CHECK(parent.arrived(name_of(number)));
-    stage.await("let go of " + name_of(number));
+    stage.await("released " + name_of(number));
   }
   // Not before: remembering the file of the first one would do no harm if it were released.
-  const Status gone =
-      product.operation("release gone", [&] { return parent.reducer().release_gone(); });
-  must_be_let_go(stage, files);
-  return first_failure({gone, parent.clean_up()});
+  const Status released =
+      product.operation("release the files", [&] { return parent.reducer().release_gone(); });
+  must_be_released(stage, files);
+  return first_failure({released, parent.clean_up()});
 }
 
 Status worker(Stage& stage) {
@@ -72,7 +72,7 @@ Status worker(Stage& stage) {
       must_equal(stage, array, numbered(number));
     }
     const Status probed = product.client().probe();
-    stage.tell("let go of " + name_of(number));
+    stage.tell("released " + name_of(number));
     LASTREF_CHECK(probed);
   }
   return ok();
@@ -81,8 +81,8 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A parent sends arrays that live one after the other at the same address: each arrives "
-          "as itself, and its file is let go of when it is gone.",
+          "A parent sends arrays that exist one after another at the same address. Each arrives "
+          "with its own elements, and its file is released after the array is destroyed.",
       .rows = {"R1", "R4"},
       .roles = {{"root", root}, {"worker", worker}},
   };

@@ -22,7 +22,7 @@ void dump(Stage& stage, TemporaryResources& resources) {
   for (int number = 0; number < dumps; ++number) {
     const Status dumped = stage.product().operation("dump", [&]() -> Status {
       return status_of(resources.publish([&](os::Fd file) {
-        stage.tell("a dump is on its way");
+        stage.tell("a dump has begun");
         return write_npy(stage.os(), file, numbered());
       }));
     });
@@ -30,7 +30,7 @@ void dump(Stage& stage, TemporaryResources& resources) {
       break;
     }
   }
-  stage.tell("a dump is on its way");
+  stage.tell("a dump has begun");
 }
 
 Status root(Stage& stage) {
@@ -55,7 +55,7 @@ Status root(Stage& stage) {
     dump(stage, resources);
   }));
   program->thread = std::move(thread);
-  stage.await("a dump is on its way");
+  stage.await("a dump has begun");
   // Here the program ends: it neither cleans up nor waits.
   return ok();
 }
@@ -63,8 +63,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A program ends while a context is open and another thread dumps into it, at whatever "
-          "step: no folder is made again, and nothing is left.",
+          "A program exits while a context is open and another thread is at any step of a dump "
+          "into it. No folder is made again, and nothing is left.",
       .rows = {"E9", "M3"},
       .roles = {{"root", root}},
       .failing_operations = {"dump"},

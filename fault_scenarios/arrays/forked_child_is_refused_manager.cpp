@@ -14,10 +14,10 @@ Status root(Stage& stage) {
       stage.refute("E8: a forked child is refused its parent's manager",
                    cleaned ? "it cleaned up" : describe(cleaned.error()));
     }
-    stage.tell("the child has spoken");
+    stage.tell("the child is done");
     return ok();
   });
-  stage.await("the child has spoken");
+  stage.await("the child is done");
   LASTREF_TRY(folder, parent.resources().resolve_temp_folder_name());
   must_hold_one_file(stage, folder.path);
   return first_failure({parent.arrived("array"), parent.clean_up()});
@@ -26,12 +26,12 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A forked child asks the manager of its parent to clean up: it is refused, and nothing "
-          "of the parent's is gone.",
+          "A forked child asks the manager of its parent to clean up. It is refused, and the "
+          "parent's resources remain.",
       .rows = {"E8"},
       .roles = {{"root", root}},
       .kernel_only = true,
-      .outside_matrix = "its calls are those of arrays/an_array_travels",
+      .outside_matrix = "arrays/array_round_trip makes the same calls",
   };
 });
 

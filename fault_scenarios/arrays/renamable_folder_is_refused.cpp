@@ -4,7 +4,7 @@
 namespace lastref::harness {
 namespace {
 
-constexpr const char* claim = "E11: a folder below which others may rename is refused";
+constexpr const char* claim = "E11: a folder that others may rename is refused";
 
 /// Sends through a folder of ours in a parent with this mode, and cleans up.
 Status send_below(Stage& stage, const std::string& name, std::uint32_t mode) {
@@ -29,7 +29,7 @@ void must_be_refused(Stage& stage, const std::string& name, const Status& sent) 
     stage.refute(claim, describe(sent.error()));
   }
   if (!stage.outside().list(stage.folder() + '/' + name + "/temp").empty()) {
-    stage.refute(claim, "there is something in " + name);
+    stage.refute(claim, "a file or folder is in " + name);
   }
 }
 
@@ -57,8 +57,8 @@ Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
   must_be_refused(stage, "a group's", send_below(stage, "a group's", 0770));
   remove(stage, "a group's");
-  must_be_refused(stage, "anybody's", send_below(stage, "anybody's", 0703));
-  remove(stage, "anybody's");
+  must_be_refused(stage, "all users'", send_below(stage, "all users'", 0703));
+  remove(stage, "all users'");
   send_through_a_link(stage);
   // A sticky folder, where users may rename only their own files, is as good as any.
   Status sent = send_below(stage, "sticky", 01777);
@@ -69,14 +69,13 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "The temporary folder lies in one where a group, or anybody, may rename it, be it behind "
-          "a "
-          "link: that is refused, and nothing is made there. In a sticky one it is used.",
+          "A group, or all users, may rename the temporary folder, even if it is reached through a "
+          "symlink. It is refused, and nothing is made there. In a sticky parent it is used.",
       .rows = {"E11", "R13"},
       .roles = {{"root", root}},
       .failing_operations = {"reduce"},
       .stays = {"folder:a group's",
-                "folder:anybody's",
+                "folder:all users'",
                 "folder:sticky",
                 "folder:target",
                 "folder:target/private",

@@ -8,8 +8,8 @@ namespace {
 
 /// The largest array that is still small.
 constexpr std::int64_t few = large / sizeof(std::int32_t);
-constexpr int tells_of_all = 2;
-constexpr const char* claim = "R5: all but large arrays of plain elements travel by value";
+constexpr int reports_all = 2;
+constexpr const char* claim = "R5: only large arrays of plain elements are sent through files";
 
 Array small() {
   return numbered().slice(std::vector<Slice>{{.stop = few}}).value().copy().value();
@@ -18,11 +18,10 @@ Array small() {
 Status root(Stage& stage) {
   Product& product = stage.product();
   LASTREF_CHECK(product.lead());
-  LASTREF_TRY(parent,
-              Parent::make(stage,
-                           {.root = stage.folder()},
-                           nullptr,
-                           {.max_nbytes = large, .verbose = tells_of_all}));
+  LASTREF_TRY(
+      parent,
+      Parent::make(
+          stage, {.root = stage.folder()}, nullptr, {.max_nbytes = large, .verbose = reports_all}));
   LASTREF_CHECK(stage.start("worker"));
   const bool is_unread = stage.outside().leave_messages_unread();
   LASTREF_CHECK(parent.send("small", small()));
@@ -31,7 +30,7 @@ Status root(Stage& stage) {
     stage.outside().read_messages_again();
   }
   if (!parent.last_file().empty()) {
-    stage.refute(claim, "a small one is at " + parent.last_file());
+    stage.refute(claim, "a small array is at " + parent.last_file());
   }
   // Objects are valid in one interpreter only, whatever their number.
   const Status reduced = product.operation("reduce objects", [&]() -> Status {
@@ -43,7 +42,7 @@ Status root(Stage& stage) {
     return ok();
   });
   if (const auto names = stage.outside().list(stage.folder()); !names.empty()) {
-    stage.refute("M2: nothing is made before an array is dumped", names.front());
+    stage.refute("M2: nothing is created before an array is dumped", names.front());
   }
   await_arrival(stage, "small");
   return first_failure({reduced, parent.clean_up()});
@@ -60,9 +59,8 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Small arrays and arrays of objects travel without a file, and no folder is made for "
-          "them. Of what is told about them, the first message that somebody reads says how many "
-          "nobody has.",
+          "Small arrays and arrays of objects are sent without a file, and no folder is made for "
+          "them. Messages about them that no process read are counted in the next one.",
       .rows = {"R4", "R5", "M2", "E5"},
       .roles = {{"root", root}, {"worker", worker}},
       .expected_noise = {"lastref: 2 messages before this were not read",

@@ -23,11 +23,10 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A parent is killed while a worker maps its file: the file stays until the worker lets "
-          "go, "
-          "and then the folder goes with it.",
+          "A parent is killed while a worker maps its file. The file remains until the worker "
+          "releases it, and then the folder is removed too.",
       .rows = {"R7", "M3", "T9"},
-      .roles = {{"root", send_and_live_on}, {"worker", worker}},
+      .roles = {{"root", send_and_stay_alive}, {"worker", worker}},
       .possible_noise = {"the last process of the tree left 1 folder: "},
   };
 });

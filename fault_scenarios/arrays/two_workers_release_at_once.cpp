@@ -40,9 +40,8 @@ Status worker_b(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Two workers share the one file of an array, and let go of it while the parent cleans "
-          "up: "
-          "whoever is last, it is there until then and gone after.",
+          "Two workers share the only file of an array and release it while the parent cleans up. "
+          "The file exists until the last release, and not longer.",
       .rows = {"R4", "R7", "M4"},
       .roles = {{"root", root}, {"worker_a", worker_a}, {"worker_b", worker_b}},
   };

@@ -21,12 +21,12 @@ Status root(Stage& stage) {
   LASTREF_CHECK(stage.start("worker"));
   {
     LASTREF_TRY(map, map_npy(stage.os(), file.name, MapMode::read));
-    LASTREF_CHECK(parent.send("cut off", map));
+    LASTREF_CHECK(parent.send("truncated", map));
     LASTREF_CHECK(parent.send("replaced", map));
   }
   stage.outside().write(file.name, "short");
-  stage.tell("it is cut off");
-  await_arrival(stage, "cut off");
+  stage.tell("it is truncated");
+  await_arrival(stage, "truncated");
   stage.outside().unlink(file.name);
   stage.outside().write(file.name, std::string(2 * page_size, 'x'));
   stage.tell("it is replaced");
@@ -37,7 +37,7 @@ Status root(Stage& stage) {
 Status worker(Stage& stage) {
   LASTREF_CHECK(stage.product().join());
   Worker worker(stage);
-  for (const std::string& how : {std::string("cut off"), std::string("replaced")}) {
+  for (const std::string& how : {std::string("truncated"), std::string("replaced")}) {
     stage.await("it is " + how);
     if (worker.receive(how) && stage.is_undisturbed()) {
       stage.refute("E2: an array arrives with its own bytes, or not at all", "it was " + how);
@@ -49,12 +49,12 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "The file that an array was mapped from is cut off while the array is on its way, and "
-          "then another has its name: the receiver is told, and maps neither.",
+          "The file from which an array was mapped is truncated while the array is in transit, and "
+          "later replaced. The receiver gets an error each time and maps neither file.",
       .rows = {"E2", "R3"},
       .roles = {{"root", root}, {"worker", worker}},
       .failing_operations = {"rebuild"},
-      .outside_matrix = "its claim is about a file that changes where the scenario changes it",
+      .outside_matrix = "its claim depends on when the scenario changes the file",
   };
 });
 

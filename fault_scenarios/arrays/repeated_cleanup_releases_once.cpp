@@ -34,8 +34,7 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A parent cleans up three times while its array is still on its way: it lets go of its "
-          "own "
+          "A parent cleans up three times while its array is in transit. It releases its own "
           "reference once, and the worker finds the file.",
       .rows = {"M4", "M5", "T9"},
       .roles = {{"root", root}, {"worker", worker}},

@@ -20,7 +20,7 @@ Status root(Stage& stage) {
   LASTREF_CHECK(stage.start("worker"));
   LASTREF_CHECK(parent.send("array", numbered()));
   if (!parent.last_file().starts_with(stage.folder() + "/lastref_memmapping_folder_")) {
-    stage.refute("M1: a relative folder is found from anywhere", parent.last_file());
+    stage.refute("M1: a relative temporary folder is made absolute", parent.last_file());
   }
   await_arrival(stage, "array");
   LASTREF_CHECK(parent.send("map", mapped));
@@ -37,7 +37,7 @@ Status worker(Stage& stage) {
   LASTREF_TRY(map, worker.receive("map"));
   must_equal(stage, map, few_numbered());
   if (stage.is_undisturbed() && !map.memory()->file()) {
-    stage.refute("E2: a map is known by where its file was when it was named", "it was copied");
+    stage.refute("E2: a mapped file is known by its path when it was mapped", "it was copied");
   }
   return ok();
 }
@@ -45,8 +45,8 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A folder for temporary files and a file to map are given by relative paths, and the "
-          "program goes elsewhere: workers find both.",
+          "A temporary folder and a file to map are given by relative paths, and the program "
+          "changes its working folder. Workers find both.",
       .rows = {"E2", "M1"},
       .roles = {{"root", root}, {"worker", worker}},
   };

@@ -14,11 +14,12 @@ Status root(Stage& stage) {
   LASTREF_CHECK(parent.send("first", array));
   await_arrival(stage, "first");
   LASTREF_CHECK(parent.arrived("first"));
-  const std::string gone = parent.last_file();
-  stage.outside().unlink(gone);
+  const std::string unlinked = parent.last_file();
+  stage.outside().unlink(unlinked);
   LASTREF_CHECK(parent.send("second", array));
-  if (parent.last_file() == gone) {
-    stage.refute("R4: what is gone is dumped anew, under another name", gone + " was sent again");
+  if (parent.last_file() == unlinked) {
+    stage.refute("R4: an array without its file is dumped again, under another name",
+                 unlinked + " was sent again");
   }
   await_arrival(stage, "second");
   LASTREF_CHECK(parent.arrived("second"));
@@ -54,9 +55,8 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Somebody unlinks the file of an array, and then the folder: the next time it is sent it "
-          "is "
-          "dumped anew, and those who have mapped it see it still.",
+          "An outsider unlinks the file of an array, and later the folder. The next send dumps the "
+          "array again, and processes that mapped it still see it.",
       .rows = {"R4", "R7", "M3"},
       .roles = {{"root", root}, {"worker", worker}},
   };

@@ -7,7 +7,7 @@ namespace lastref::harness {
 namespace {
 
 /// Options that all differ from the defaults.
-ForwardOptions told() {
+ForwardOptions parents_options() {
   return {.max_nbytes = large,
           .mmap_mode = MapMode::copy_on_write,
           .unlink_on_gc_collect = false,
@@ -32,7 +32,7 @@ Array returned() {
 /// Receives what the worker's reducers make from arrays.
 Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
-  stage.send("options", text_of_bytes(encode(told()).value()));
+  stage.send("options", text_of_bytes(encode(parents_options()).value()));
   LASTREF_CHECK(stage.start("worker"));
   Worker receiver(stage);
   const std::pair<const char*, Array> expected[] = {
@@ -68,8 +68,8 @@ Status worker(Stage& stage) {
   LASTREF_CHECK(product.join());
   LASTREF_TRY(bytes, stage.receive("options"));
   const auto options = decode_forward_options(os::bytes_of(bytes));
-  if (!options || *options != told()) {
-    stage.refute("R9: every option of a reducer travels", "others have arrived");
+  if (!options || *options != parents_options()) {
+    stage.refute("R9: every option of a reducer is transferred", "other options arrived");
     return ok();
   }
   const auto references = references_of(stage);
@@ -101,8 +101,8 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A worker gets the options of its parent's reducer, installs a pair with them, and sends "
-          "arrays to the parent: it tells of each, and each arrives.",
+          "A worker gets the options of its parent's reducer and installs reducers with them. It "
+          "reports each array that it sends to the parent, and each arrives.",
       .rows = {"R9", "R11", "R5"},
       .roles = {{"root", root}, {"worker", worker}},
       .expected_noise = {"made a map of an array (shape (1000), dtype <i4) at ",

@@ -30,9 +30,8 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Two managers of one process use the same context: one cleans up by force, and the "
-          "other's "
-          "files are untouched.",
+          "Two managers of one process use the same context. One forces a cleanup, and the files "
+          "of the other are untouched.",
       .rows = {"M2", "M5"},
       .roles = {{"root", root}, {"worker", worker}},
   };

@@ -26,16 +26,16 @@ Status worker_a(Stage& stage) {
   LASTREF_CHECK(stage.start("worker_b"));
   LASTREF_CHECK(parent.send("forwarded", *array));
   // Releases our own view before the other worker has opened the file.
-  array = failure(std::errc::bad_address, "let go of");
+  array = failure(std::errc::bad_address, "released");
   stage.await("cleaned up");
-  stage.tell("let go");
+  stage.tell("released");
   await_arrival(stage, "forwarded");
   return parent.arrived("forwarded");
 }
 
 Status worker_b(Stage& stage) {
   LASTREF_CHECK(stage.product().join());
-  stage.await("let go");
+  stage.await("released");
   Worker worker(stage);
   LASTREF_TRY(array, worker.receive("forwarded"));
   must_equal(stage, array, few_numbered());
@@ -45,9 +45,8 @@ Status worker_b(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A worker sends on what it has mapped and lets go of it: the file is there until the "
-          "next "
-          "one has opened it.",
+          "A worker forwards an array that it has mapped, and releases it. The file exists until "
+          "the next worker has opened it.",
       .rows = {"R3", "R7", "T9"},
       .roles = {{"root", root}, {"worker_a", worker_a}, {"worker_b", worker_b}},
   };

@@ -18,7 +18,7 @@ Result<Array> numbered_in_map(Stage& stage) {
   LASTREF_TRY(data, array.mutable_data());
   std::memcpy(data, elements.data(), elements.nbytes());
   if (!has_shareable_memory(array)) {
-    stage.refute("R2: a map without a file is memory that is shared", "it is not said to be");
+    stage.refute("R2: a map without a file is shareable memory", "it is reported as not shareable");
   }
   return array;
 }
@@ -33,7 +33,8 @@ Status receive_back(Stage& stage) {
   LASTREF_TRY(back, receiver.receive("back"));
   must_equal(stage, back, part_of(numbered()));
   if (back.memory()->file()) {
-    stage.refute("R6: what came through a temporary file goes back by value", "it is a map of it");
+    stage.refute("R6: an array from a temporary file is returned by value",
+                 "it is a map of the file");
   }
   return ok();
 }
@@ -68,8 +69,9 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A parent sends an array through a file and cleans up; the worker that mapped it sees "
-          "its elements and sends some back by value, and file and folder go with its last view.",
+          "A parent sends an array through a file and cleans up. The worker that mapped it sees "
+          "the elements and sends some back by value. File and folder are removed with its last "
+          "view.",
       .rows = {"R2", "R4", "R6", "R7", "R8", "R12", "R13", "M1", "M2", "M4", "T9"},
       .roles = {{"root", root}, {"worker", worker}},
   };

@@ -6,8 +6,8 @@
 namespace lastref::harness {
 namespace {
 
-/// The clean-up of its context ends the life of a file. Bug 1 took the keep-alive reference only
-/// once for each name ever seen, so the second call's file had none.
+/// The cleanup of its context removes a file. If the keep-alive reference were taken only once for
+/// each name, the file of the second call would have none.
 Status root(Stage& stage) {
   Product& product = stage.product();
   const Array array = numbered();
@@ -23,7 +23,7 @@ Status root(Stage& stage) {
   const Resource file{.type = ResourceType::file, .name = parent.last_file()};
   await_arrival(stage, "second");
   LASTREF_CHECK(parent.arrived("second"));
-  stage.await("let go");
+  stage.await("released");
   LASTREF_CHECK(product.client().probe());
   product.must_exist(file);  // The next task of this call would be sent the same file.
   const Status sent = parent.send("third", array);
@@ -38,7 +38,7 @@ Status worker(Stage& stage) {
     LASTREF_TRY(array, worker.receive(signal));
     must_equal(stage, array, numbered());
     if (std::string_view(signal) == "second") {
-      stage.tell("let go");
+      stage.tell("released");
     }
   }
   return ok();
@@ -47,9 +47,8 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "An array is sent in two calls of one parent: each call has a file of its own life, "
-          "which "
-          "stays until the call is cleaned up, whatever the workers let go of.",
+          "A parent sends one array in two calls. Each call has a file of its own, which remains "
+          "until the call is cleaned up, whatever the workers release.",
       .rows = {"R4", "M2", "M4"},
       .roles = {{"root", root}, {"worker", worker}},
   };

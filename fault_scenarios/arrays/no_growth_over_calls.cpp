@@ -27,7 +27,7 @@ Status send_once(Stage& stage, ForwardReducer& reducer, const Array& array) {
   });
 }
 
-/// An array that persists, and everything that comes and goes meanwhile.
+/// An array that persists, and everything that is made and destroyed meanwhile.
 class Program {
  public:
   static Result<Program> make(Stage& stage) {
@@ -91,11 +91,11 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "One array is sent, changed and sent again, in calls that have a context each, and by "
-          "reducers that it outlives: after many times its process has no more memory in use.",
+          "One array is sent, changed and sent again, in calls with a context each, and by "
+          "reducers that it outlives. After many rounds its process uses no more memory.",
       .rows = {"E12"},
       .roles = {{"root", root}},
-      .outside_matrix = "it is about many rounds of calls that other scenarios make once",
+      .outside_matrix = "it repeats calls that other scenarios make once",
   };
 });
 

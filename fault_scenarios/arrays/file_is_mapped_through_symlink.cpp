@@ -19,7 +19,7 @@ Status create(Stage& stage, const std::string& path) {
   });
 }
 
-Status look(Stage& stage, const std::string& path) {
+Status check_map(Stage& stage, const std::string& path) {
   return stage.product().operation("map", [&]() -> Status {
     LASTREF_TRY(array, map_npy(stage.os(), path, MapMode::read));
     std::int32_t seen = 0;
@@ -41,7 +41,7 @@ Status root(Stage& stage) {
   Status done = create(stage, folder.name + "/array.npy");
   if (done) {
     stage.outside().symlink("array.npy", link);
-    done = look(stage, link);
+    done = check_map(stage, link);
   }
   return first_failure({done, product.release(folder)});
 }
@@ -49,8 +49,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A file is created for an array and mapped through a symlink: the map shows what was "
-          "stored, and both go with their folder.",
+          "A file is created for an array and mapped through a symlink. The map shows what was "
+          "stored, and both are removed with their folder.",
       .rows = {"R8", "T5"},
       .roles = {{"root", root}},
   };

@@ -35,11 +35,11 @@ Status root(Stage& stage) {
   LASTREF_CHECK(stage.start("client_a"));
   stage.await("a holds");
   Status released = product.release(file);
-  stage.await("a has looked");
+  stage.await("a has checked");
   return released;
 }
 
-Status look(Stage& stage, const std::string& path) {
+Status check_map(Stage& stage, const std::string& path) {
   LASTREF_TRY(expected, numbered());
   LASTREF_TRY(mapped, map_npy(stage.os(), path, MapMode::read));
   if (!contents_equal(mapped, expected)) {
@@ -54,15 +54,15 @@ Status client_a(Stage& stage) {
   LASTREF_CHECK(product.join());
   LASTREF_CHECK(product.hold(file));
   stage.tell("a holds");
-  const Status looked = look(stage, file.name);
-  stage.tell("a has looked");
-  return first_failure({looked, product.release(file)});
+  const Status checked = check_map(stage, file.name);
+  stage.tell("a has checked");
+  return first_failure({checked, product.release(file)});
 }
 
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A process dumps an array and lets go of the file; another maps it, sees the same "
+          "A process dumps an array and releases the file. Another process maps it, sees the same "
           "elements, and unlinks it with the last reference.",
       .rows = {"R8", "T9"},
       .roles = {{"root", root}, {"client_a", client_a}},

@@ -43,7 +43,7 @@ void must_begin_where_they_should(Stage& stage, const std::vector<Array>& views)
   for (std::size_t at = 0; at < firsts.size(); ++at) {
     if (first_of(views[at]) != firsts[at]) {
       stage.refute(
-          "R3: a view has the elements that it is a view of",
+          "R3: a view shows its elements of the file",
           "view " + std::to_string(at) + " begins with " + std::to_string(first_of(views[at])));
     }
   }
@@ -70,10 +70,10 @@ Status receive_back(Stage& stage, const Array& map) {
   LASTREF_TRY(back, receiver.receive("back"));
   must_equal(stage, back, map.transpose().value());
   if (stage.is_undisturbed() && !back.memory()->file()) {
-    stage.refute("R11: maps have a reducer, back to the parent too", "it was copied");
+    stage.refute("R11: maps are reduced on the way to the parent too", "it was copied");
   }
   if (stage.is_undisturbed() && first_of(map) != stored_by_worker) {
-    stage.refute("R8: what is stored in a map \"r+\" is in its file",
+    stage.refute("R8: a store into a map \"r+\" changes its file",
                  "it begins with " + std::to_string(first_of(map)));
   }
   return ok();
@@ -130,7 +130,7 @@ Status worker(Stage& stage) {
     LASTREF_TRY(view, worker.receive("view " + std::to_string(number++)));
     must_equal(stage, view, expected);
     if (stage.is_undisturbed() && !view.memory()->file()) {
-      stage.refute("R3: a view of a file travels as one", "it was copied");
+      stage.refute("R3: a view of a file is sent as a map", "it was copied");
     }
     whole = whole ? whole : view;
   }
@@ -146,9 +146,9 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Views of a user's file, transposed, backwards and broadcast, travel to a worker and one "
-          "comes back, all as maps of that file if nothing is in the way; the worker stores there "
-          "for all, and what a map of one's own has stored travels by value.",
+          "Transposed, reversed and broadcast views of a user's file are sent to a worker, and one "
+          "comes back. All are maps of that file if nothing prevents it. What the worker stores "
+          "there is visible to all. The contents of a copy-on-write map are sent by value.",
       .rows = {"R2", "R3", "R6", "R8", "R11"},
       .roles = {{"root", root}, {"worker", worker}},
   };

@@ -11,7 +11,7 @@ void must_be_forgotten(Stage& stage, const std::string& file) {
   const auto counts = stage.product().client().counts();
   const auto is_it = [&](const tracker::Count& each) { return each.resource.name == file; };
   if (counts && stage.is_undisturbed() && std::ranges::any_of(*counts, is_it)) {
-    stage.refute("M5: a forced clean-up ends every name that it takes away",
+    stage.refute("M5: a forced cleanup ends every name that it removes",
                  file + " is still counted");
   }
 }
@@ -29,7 +29,7 @@ Status root(Stage& stage) {
   if (cleaned_up && folder) {
     const auto there = stage.os().status_at(folder->path);
     if (there && stage.is_undisturbed()) {
-      stage.refute("M5: a forced clean-up deletes at once", folder->path + " is still there");
+      stage.refute("M5: a forced cleanup deletes at once", folder->path + " still exists");
     }
   }
   must_be_forgotten(stage, parent.last_file());
@@ -49,9 +49,8 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A parent cleans up by force while a worker maps the file: name and folder go at once, "
-          "the "
-          "map stays, and nobody complains when the worker lets go.",
+          "A parent forces a cleanup while a worker maps the file. File and folder are removed at "
+          "once, the map remains valid, and the worker's release causes no message.",
       .rows = {"M5", "M6"},
       .roles = {{"root", root}, {"worker", worker}},
   };
