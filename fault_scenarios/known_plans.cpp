@@ -54,7 +54,7 @@ const std::vector<KnownPlan>& known_plans() {
       {.scenario = "tracker/a_huge_folder_keeps_nobody_waiting",
        .faults = {"tracker/start_thread()#1 fail_once EAGAIN"}},
       // Two threads find that a cache has outgrown its map.
-      {.scenario = "caches/threads_share_a_cache", .faults = {"root/word_load()#8 pause"}},
+      {.scenario = "caches/threads_share_cache", .faults = {"root/word_load()#8 pause"}},
   };
   return all;
 }

@@ -7,14 +7,14 @@ namespace lastref::harness {
 namespace {
 
 /// A leftover of a process that died in a crash of its machine.
-const std::string lock_of_the_dead = "1-00000000000000000000000000000000.lock";
+const std::string leftover_lock = "1-00000000000000000000000000000000.lock";
 
 Status make(Stage& stage, StageCache& cache) {
   LASTREF_CHECK(cache.make(1));
   must_be(stage,
-          "C6: what a dead process has left of a cache goes when the next one is made",
-          std::ranges::count(stage.outside().list(stage.folder()), lock_of_the_dead) == 0,
-          "it is there");
+          "C6: the next make removes a dead process's leftovers",
+          std::ranges::count(stage.outside().list(stage.folder()), leftover_lock) == 0,
+          "one still exists");
   return ok();
 }
 
@@ -27,7 +27,7 @@ Status end(StageCache& cache, const Status& made) {
 
 Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
-  stage.outside().write(stage.folder() + '/' + lock_of_the_dead, "");
+  stage.outside().write(stage.folder() + '/' + leftover_lock, "");
   StageCache there(stage, "there");
   StageCache here(stage, "here");
   Status made_there;
@@ -44,7 +44,7 @@ Status root(Stage& stage) {
   // Each has a lock next to its file.
   const std::size_t names = stage.outside().list(stage.folder()).size();
   must_be(stage,
-          "E3: no lock is dropped by a sweep of the process that holds it",
+          "E3: a sweep drops no lock of its own process",
           names == 4,
           "of 4 names " + std::to_string(names) + " are there");
   return first_failure({status_of(thread),
@@ -66,13 +66,12 @@ Status other(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Two threads make a cache each where a dead process has left something: whoever is first "
-          "takes it away, and the other goes on. Their process sweeps again, then another does, "
-          "and "
-          "neither takes one of them.",
+          "Two threads each make a cache where a dead process has left a file. The first one "
+          "removes it, and the other continues. Later sweeps, by their process and by another, "
+          "remove neither cache.",
       .rows = {"C6", "E3", "M7"},
       .roles = {{"root", root}, {"other", other}},
-      .stays = {"file:" + lock_of_the_dead},
+      .stays = {"file:" + leftover_lock},
   };
 });
 

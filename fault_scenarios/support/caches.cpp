@@ -97,7 +97,7 @@ Result<std::optional<std::string>> StageCache::noted_get(
     std::uint64_t slot, const std::function<Result<Copied>()>& act) {
   std::optional<std::string> seen;
   const std::string asked = name_ + ' ' + std::to_string(slot);
-  const char* const operation = is_loaded_ ? "get what was loaded" : "get";
+  const char* const operation = is_loaded_ ? "get a loaded value" : "get";
   const Status done =
       stage_.product().operation_with_answer(operation, asked, [&]() -> Result<std::string> {
         LASTREF_TRY(found, act());

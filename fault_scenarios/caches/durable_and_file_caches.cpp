@@ -13,9 +13,9 @@ Status root_of_a_durable_cache(Stage& stage) {
   cache.put(0, value_of(0, stage.role()));
   must_have(stage, cache, 0, value_of(0, stage.role()));
   must_be(stage,
-          "C9: it is preserved",
+          "C9: the cache is preserved",
           cache.preserve("kept", /*overwrite=*/true) == true,
-          "it is not");
+          "preserve returned false");
   cache.close();
   return cache.first_failed();
 }
@@ -31,51 +31,53 @@ Status root_of_a_file_cache(Stage& stage) {
   stage.work_in(stage.spare_folder());
   // Its file no longer has a name.
   must_be(stage,
-          "C8: the file of one process has no name",
+          "C8: the file of a single-process cache has no name",
           stage.outside().list(stage.folder()).empty(),
-          "it has");
+          "it has one");
   for (std::uint64_t slot = 0; slot <= 2; slot += 2) {
     cache.put(slot, value_of(slot, stage.role()));
     must_have(stage, cache, slot, value_of(slot, stage.role()));
   }
   must_be(stage,
-          "C8: it is preserved",
+          "C8: the cache is preserved",
           cache.preserve("kept", /*overwrite=*/false) == true,
-          "it is not");
+          "preserve returned false");
   cache.close();
   StageCache loaded(stage, "loaded");
   LASTREF_CHECK(loaded.make(3));
-  must_be(stage, "C8: what one preserves another loads", loaded.preload("kept") == true, "not");
+  must_be(
+      stage, "C8: another kind loads it", loaded.preload("kept") == true, "preload returned false");
   must_have(stage, loaded, 2, value_of(2, stage.role()));
   must_have(stage, loaded, 1, std::nullopt);
   loaded.close();
   must_be(stage,
-          "E2: the folder of a cache is where it was when the cache was made",
+          "E2: the folder of a cache is resolved when the cache is made",
           memory.preload("kept") == true,
-          "what lies in it is not loaded");
+          "preload returned false");
   must_have(stage, memory, 0, value_of(0, "root"));
   memory.close();
   return first_failure({cache.first_failed(), loaded.first_failed(), memory.first_failed()});
 }
 
-const RegisteredScenario a_durable_cache([] {
+const RegisteredScenario durable_put_syncs_first([] {
   return Scenario{
-      .name = "caches/a_durable_cache",
+      .name = "caches/durable_put_syncs_first",
       .sentence =
-          "A durable cache syncs a value before anybody sees it; a sync that fails is told.",
+          "A durable cache syncs a value before any process can read it. A failed sync is "
+          "reported.",
       .rows = {"C9"},
       .roles = {{"root", root_of_a_durable_cache}},
       .stays = {"file:kept"},
   };
 });
 
-const RegisteredScenario a_file_cache_of_one_process([] {
+const RegisteredScenario single_process_cache_is_preserved([] {
   return Scenario{
-      .name = "caches/a_file_cache_of_one_process",
+      .name = "caches/single_process_cache_is_preserved",
       .sentence =
-          "The file of a cache of one process has no name, so nothing is left whenever that dies; "
-          "what it preserves, in the folder that it was given before the program went elsewhere, "
-          "the other kinds load.",
+          "The file of a single-process cache has no name, so nothing is left when its process "
+          "dies. The cache is preserved in its folder, even after a change of the working folder. "
+          "The other kinds load the result.",
       .rows = {"C8", "E2"},
       .roles = {{"root", root_of_a_file_cache}},
       .stays = {"file:kept"},

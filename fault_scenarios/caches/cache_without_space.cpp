@@ -8,9 +8,9 @@ namespace {
 constexpr std::size_t big = 6 * page_size;
 
 /// `take` removes and `give` returns space; in between a big value finds none.
-Status meet_the_end(Stage& stage,
-                    const std::function<bool()>& take,
-                    const std::function<void()>& give) {
+Status put_without_space(Stage& stage,
+                         const std::function<bool()>& take,
+                         const std::function<void()>& give) {
   StageCache cache(stage, "cache");
   LASTREF_CHECK(stage.product().lead());
   LASTREF_CHECK(cache.make(4));
@@ -21,16 +21,22 @@ Status meet_the_end(Stage& stage,
     give();
     return ok();
   }
-  must_be(stage, "C5: no space is false", cache.put(1, large_one) == false, "put was true");
+  must_be(stage,
+          "C5: a put without space returns false",
+          cache.put(1, large_one) == false,
+          "put was true");
   must_have(stage, cache, 1, std::nullopt);
   must_have(stage, cache, 0, first);
   // The space of the partly written big one is free again.
   must_be(stage,
-          "C5: no space for one value changes nothing for others",
+          "C5: a failed put affects no other value",
           cache.put(2, value_of(2, stage.role())) == true,
           "put was false");
   give();
-  must_be(stage, "C5: with space again it is put", cache.put(1, large_one) == true, "false");
+  must_be(stage,
+          "C5: with space again the put succeeds",
+          cache.put(1, large_one) == true,
+          "put was false");
   must_have(stage, cache, 1, large_one);
   cache.close();
   return cache.first_failed();
@@ -46,24 +52,28 @@ Status root_on_a_copying_disk(Stage& stage) {
   LASTREF_CHECK(cache.make(4, {.folder = stage.spare_folder()}));
   const std::string value = value_of(1, stage.role(), big);
   stage.limits().copying_storage(0);
-  must_be(stage, "E14: no space is false", cache.put(1, value) == false, "put was true");
+  must_be(stage,
+          "E14: a put without space returns false",
+          cache.put(1, value) == false,
+          "put was true");
   must_have(stage, cache, 1, std::nullopt);
   stage.limits().copying_storage(enough);
-  must_be(stage, "C5: with space again it is put", cache.put(1, value) == true, "false");
+  must_be(
+      stage, "C5: with space again the put succeeds", cache.put(1, value) == true, "put was false");
   must_have(stage, cache, 1, value);
   cache.close();
   return cache.first_failed();
 }
 
 Status root_on_a_full_disk(Stage& stage) {
-  return meet_the_end(
+  return put_without_space(
       stage,
       [&] { return stage.limits().storage(2 * page_size, 64); },
       [&] { stage.limits().free_storage(); });
 }
 
 Status root_with_short_files(Stage& stage) {
-  return meet_the_end(
+  return put_without_space(
       stage,
       [&] {
         stage.limits().file_size(3 * page_size);
@@ -79,7 +89,8 @@ Status root_without_inodes(Stage& stage) {
     return ok();
   }
   const Status made = cache.make(4);
-  must_be(stage, "C1: a cache without a file is an error", !made.has_value(), "it was made");
+  must_be(
+      stage, "C1: making a cache without an inode is an error", !made.has_value(), "it was made");
   stage.limits().free_storage();
   if (made) {
     return ok();
@@ -99,17 +110,20 @@ Status root_without_space_for_slots(Stage& stage) {
   }
   // Slots of eight bytes, in twice the space: it fails now, and not when a slot is stored.
   const Status made = cache.make(2 * page_size / 8);
-  must_be(stage, "C1: slots without space are an error", !made.has_value(), "it was made");
+  must_be(stage,
+          "C1: making a cache without space for slots is an error",
+          !made.has_value(),
+          "it was made");
   stage.limits().free_storage();
   return ok();
 }
 
-const RegisteredScenario a_cache_meets_a_full_disk([] {
+const RegisteredScenario put_hits_full_disk([] {
   return Scenario{
-      .name = "caches/a_cache_meets_a_full_disk",
+      .name = "caches/put_hits_full_disk",
       .sentence =
-          "A put finds the disk full: one warning and false, what it had written is given back, "
-          "small values go on, and when the disk frees the same value is put.",
+          "A put finds the disk full: it returns false with one warning and frees what it wrote. "
+          "Small values still fit. With space again the same put succeeds.",
       .rows = {"C4", "C5"},
       .roles = {{"root", root_on_a_full_disk}},
       .expected_noise = {"lastref cache: no space for the "},
@@ -117,12 +131,12 @@ const RegisteredScenario a_cache_meets_a_full_disk([] {
   };
 });
 
-const RegisteredScenario a_cache_may_not_be_so_long([] {
+const RegisteredScenario put_hits_file_size_limit([] {
   return Scenario{
-      .name = "caches/a_cache_may_not_be_so_long",
+      .name = "caches/put_hits_file_size_limit",
       .sentence =
-          "A put meets the limit of a file's size (RLIMIT_FSIZE): one warning and false, of which "
-          "nobody dies.",
+          "A put exceeds the file size limit (RLIMIT_FSIZE). It returns false with one warning, "
+          "and no process dies.",
       .rows = {"C5"},
       .roles = {{"root", root_with_short_files}},
       .expected_noise = {"lastref cache: no space for the "},
@@ -130,12 +144,12 @@ const RegisteredScenario a_cache_may_not_be_so_long([] {
   };
 });
 
-const RegisteredScenario a_copying_disk_is_full([] {
+const RegisteredScenario put_hits_full_copy_on_write_disk([] {
   return Scenario{
-      .name = "caches/a_copying_disk_is_full",
+      .name = "caches/put_hits_full_copy_on_write_disk",
       .sentence =
-          "A put finds a disk full on which a store into a map needs space as well: false, of "
-          "which nobody dies, for the slots lie elsewhere.",
+          "A put finds a full disk on which a store into a map needs space too. It returns false "
+          "and no process dies, because the slots are elsewhere.",
       .rows = {"E14"},
       .roles = {{"root", root_on_a_copying_disk}},
       .possible_noise = {"lastref cache: no space for the "},
@@ -144,20 +158,22 @@ const RegisteredScenario a_copying_disk_is_full([] {
   };
 });
 
-const RegisteredScenario a_cache_has_no_inode([] {
+const RegisteredScenario make_without_inodes([] {
   return Scenario{
-      .name = "caches/a_cache_has_no_inode",
-      .sentence = "No inode for a cache is an error that leaves nothing; with one it is made.",
+      .name = "caches/make_without_inodes",
+      .sentence =
+          "Making a cache without a free inode is an error that leaves nothing. With a free inode "
+          "it succeeds.",
       .rows = {"C1"},
       .roles = {{"root", root_without_inodes}},
       .failing_operations = {"make a cache"},
   };
 });
 
-const RegisteredScenario a_cache_has_no_space_for_slots([] {
+const RegisteredScenario make_without_space_for_slots([] {
   return Scenario{
-      .name = "caches/a_cache_has_no_space_for_slots",
-      .sentence = "A cache whose slots find no space is not made, and leaves nothing.",
+      .name = "caches/make_without_space_for_slots",
+      .sentence = "A cache is not made if its slots find no space, and nothing is left.",
       .rows = {"C1", "C4"},
       .roles = {{"root", root_without_space_for_slots}},
       .failing_operations = {"make a cache"},

@@ -38,7 +38,7 @@ Status worker(Stage& stage) {
     for (std::uint64_t at = 0; at < length; ++at) {
       const std::uint64_t slot = stage.role() == "worker_1" ? at : length - 1 - at;
       cache.put(slot, value_of(slot, stage.role(), size));
-      must_be(stage, "C5: a lost race fills nothing", cache.has(slot), "no value");
+      must_be(stage, "C5: a lost race uses no space", cache.has(slot), "no value");
     }
   }
   stage.tell(stage.role() + " is done");
@@ -48,8 +48,8 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Two workers put each value of a durable cache whose limit is exactly that of all of "
-          "them: lost races, failed puts and kills take nothing of it, and no put is refused.",
+          "Two workers put values that together fill the limit of a durable cache exactly. Lost "
+          "races, failed puts and kills use no space, and no put is refused.",
       .rows = {"C3", "C4", "C5", "C9"},
       .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}},
   };

@@ -17,12 +17,12 @@ Status root(Stage& stage) {
   }
   const Status refused = cache.make(2);
   must_be(stage,
-          "E14: a cache that finds no space is refused as that",
+          "E14: making a cache without space is a typed error",
           !refused && refused.error().code == std::errc::no_space_on_device &&
               refused.error().subject.find(stage.folder()) != std::string::npos,
           refused ? "it was made" : describe(refused.error()));
   must_be(stage,
-          "E14: what was refused has left nothing",
+          "E14: a failed make leaves nothing",
           stage.outside().list(stage.folder()).empty(),
           "files");
   const std::string& next = stage.spare_folder();
@@ -39,7 +39,7 @@ Status root(Stage& stage) {
     must_have(stage, cache, 0, value);
     const std::vector<std::string> names = stage.outside().list(next);
     must_be(stage,
-            "E14: what the dead have left goes at the next start",
+            "E14: leftovers of dead processes are removed at the next start",
             names.size() == 2 && names.front() != dead_cache && names.back() != dead_lock,
             std::to_string(names.size()) + " files");
     cache.close();
@@ -51,9 +51,9 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A cache finds its folder full: that is a typed error which names the folder, and leaves "
-          "nothing. In the next folder it works, and takes away what a dead process has left there "
-          "of which no ledger knows.",
+          "A cache finds its folder full: a typed error names the folder, and nothing is left. In "
+          "the next folder it works, and removes a dead process's leftovers that no ledger "
+          "records.",
       .rows = {"E14"},
       .roles = {{"root", root}},
       .failing_operations = {"make a cache"},

@@ -17,9 +17,9 @@ Status root_of_a_limit(Stage& stage) {
   LASTREF_CHECK(stage.start("worker"));
   stage.await("worker is done");
   must_be(stage,
-          "C5: who meets the limit freezes it for all",
+          "C5: a put beyond the limit freezes the cache for all",
           cache.put(2, "small") == false,
-          "a put came after it");
+          "a later put succeeded");
   must_have(stage, cache, 0, value_of(0, stage.role()));
   cache.close();
   return cache.first_failed();
@@ -30,9 +30,9 @@ Status worker_at_the_limit(Stage& stage) {
   const Status attached = join_and_attach(stage, cache);
   if (attached) {
     must_be(stage,
-            "C5: beyond the limit put is false",
+            "C5: a put beyond the limit returns false",
             cache.put(1, value_of(1, stage.role(), 1000)) == false,
-            "true");
+            "put was true");
     must_have(stage, cache, 0, value_of(0, "root"));
   }
   stage.tell("worker is done");
@@ -49,14 +49,15 @@ Status root_that_preserves(Stage& stage) {
   LASTREF_CHECK(stage.start("worker"));
   stage.await("worker puts");
   must_be(stage,
-          "C7: it is preserved",
+          "C7: the cache is preserved",
           cache.preserve("kept", /*overwrite=*/true) == true,
-          "it is not");
+          "preserve returned false");
   stage.await("worker is done");
   // The preserved cache has the content of this one, and nothing came later.
   StageCache other(stage, "other");
   LASTREF_CHECK(other.make_file_cache(length));
-  must_be(stage, "C7: it is preloaded", other.preload("kept") == true, "it is not");
+  must_be(
+      stage, "C7: the cache is preloaded", other.preload("kept") == true, "preload returned false");
   for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(length); ++slot) {
     must_have(stage, other, slot, cache.get(slot).value_or(std::nullopt));
   }
@@ -105,10 +106,11 @@ Status root_that_preloads(Stage& stage) {
   stage.send("cache", cache.handle());
   LASTREF_CHECK(stage.start("worker"));
   stage.await("worker has it");
-  must_be(stage, "C7: it is preloaded", cache.preload("kept") == true, "it is not");
+  must_be(
+      stage, "C7: the cache is preloaded", cache.preload("kept") == true, "preload returned false");
   must_have(stage, cache, 0, std::nullopt);
   must_have(stage, cache, 1, value_of(1, "first"));
-  must_be(stage, "C7: what was preloaded is frozen", cache.put(2, "late") == false, "put");
+  must_be(stage, "C7: a preloaded cache is frozen", cache.put(2, "late") == false, "put was true");
   stage.send("loaded", cache.handle());
   stage.await("worker is done");
   cache.close();
@@ -132,34 +134,36 @@ Status worker_with_the_old_one(Stage& stage) {
   return read;
 }
 
-const RegisteredScenario a_cache_is_full([] {
+const RegisteredScenario full_cache_freezes([] {
   return Scenario{
-      .name = "caches/a_cache_is_full",
-      .sentence = "A worker's put meets the cache's limit: every process sees that it is frozen.",
+      .name = "caches/full_cache_freezes",
+      .sentence =
+          "A put by a worker exceeds the limit of the cache. Every process sees that the cache is "
+          "frozen.",
       .rows = {"C5"},
       .roles = {{"root", root_of_a_limit}, {"worker", worker_at_the_limit}},
       .caches_refuse = true,
   };
 });
 
-const RegisteredScenario a_cache_is_preserved_during_use([] {
+const RegisteredScenario preserve_during_put([] {
   return Scenario{
-      .name = "caches/a_cache_is_preserved_during_use",
+      .name = "caches/preserve_during_put",
       .sentence =
-          "A cache is preserved while a worker puts: what was counted is in the file, and what is "
-          "not in the file was refused.",
+          "A cache is preserved while a worker puts. Each accepted value is in the file, and each "
+          "value that is not in the file was refused.",
       .rows = {"C7", "C8"},
       .roles = {{"root", root_that_preserves}, {"worker", worker_that_puts}},
       .stays = {"file:kept"},
   };
 });
 
-const RegisteredScenario a_cache_is_preloaded_during_use([] {
+const RegisteredScenario preload_during_use([] {
   return Scenario{
-      .name = "caches/a_cache_is_preloaded_during_use",
+      .name = "caches/preload_during_use",
       .sentence =
-          "A cache loads a preserved one while a worker has the old file: who has it reads on, it "
-          "has no name any more, and the new one can be attached.",
+          "A cache loads a preserved one while a worker has its old file attached. The worker can "
+          "still read that file, which no longer has a name. The new one can be attached.",
       .rows = {"C6", "C7"},
       .roles = {{"root", root_that_preloads}, {"worker", worker_with_the_old_one}},
       .stays = {"file:kept"},

@@ -24,11 +24,11 @@ Status root(Stage& stage) {
   LASTREF_CHECK(share(stage, cache, length));
   must_have(stage, cache, 1, value_of(1, "worker_1"));
   must_have(stage, cache, 2, value_of(2, "worker_2"));
-  must_be(stage, "C4: one of two writers has the slot", cache.has(shared), "no value");
+  must_be(stage, "C4: one of two writers fills the slot", cache.has(shared), "no value");
   must_be(stage,
-          "C7: a cache is preserved",
+          "C7: the cache is preserved",
           cache.preserve("kept", /*overwrite=*/false) == true,
-          "it is not");
+          "preserve returned false");
   cache.close();
   return cache.first_failed();
 }
@@ -39,7 +39,7 @@ Status worker(Stage& stage) {
   if (attached) {
     const std::uint64_t own = stage.role() == "worker_1" ? 1 : 2;
     must_be(stage,
-            "C2: an empty slot takes a value",
+            "C2: an empty slot accepts a value",
             cache.put(own, value_of(own, stage.role())) == true,
             "put was false");
     cache.put(shared, value_of(shared, stage.role()));
@@ -59,7 +59,7 @@ Status racer(Stage& stage) {
     // Longer than one piece of a write.
     constexpr std::size_t size = 10'000;
     cache.put(0, value_of(0, stage.role(), size));
-    must_be(stage, "C4: after put there is a value", cache.has(0), "none");
+    must_be(stage, "C4: after a put the slot has a value", cache.has(0), "no value");
   }
   stage.tell(stage.role() + " is done");
   return first_failure({attached, cache.first_failed()});
@@ -68,18 +68,17 @@ Status racer(Stage& stage) {
 Status root_of_racers(Stage& stage) {
   StageCache cache(stage, "cache");
   LASTREF_CHECK(share(stage, cache, 1));
-  must_be(stage, "C3: one of two writers has the slot", cache.has(0), "no value");
+  must_be(stage, "C3: one of two writers fills the slot", cache.has(0), "no value");
   cache.close();
   return cache.first_failed();
 }
 
-const RegisteredScenario two_workers_share_a_cache([] {
+const RegisteredScenario two_workers_share_cache([] {
   return Scenario{
-      .name = "caches/two_workers_share_a_cache",
+      .name = "caches/two_workers_share_cache",
       .sentence =
-          "Two workers put into a cache and get from it, then it is preserved; whoever dies, a "
-          "slot "
-          "has no value or all of one, and nothing is left but what was preserved.",
+          "Two workers put and get, then the cache is preserved. Whichever process dies, a slot "
+          "has no value or a whole one, and only the preserved file is left.",
       .rows = {"C1", "C2", "C3", "C4", "C6", "C7"},
       .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}},
       .stays = {"file:kept"},
@@ -89,7 +88,9 @@ const RegisteredScenario two_workers_share_a_cache([] {
 const RegisteredScenario two_writers_of_one_slot([] {
   return Scenario{
       .name = "caches/two_writers_of_one_slot",
-      .sentence = "Of two writers of one slot one is told true, and all see its value, whole.",
+      .sentence =
+          "Two writers put into one slot. One put returns true, and all processes see its whole "
+          "value.",
       .rows = {"C3", "C4"},
       .roles = {{"root", root_of_racers}, {"worker_1", racer}, {"worker_2", racer}},
   };

@@ -17,7 +17,10 @@ Status root_of_threads(Stage& stage) {
   LASTREF_CHECK(product.lead());
   LASTREF_CHECK(cache.make(threads + 1));
   LASTREF_CHECK(own.make_file_cache(threads, for_threads));
-  must_be(stage, "C8: a cache that is for threads says so", own.is_multithread_safe(), "no");
+  must_be(stage,
+          "C8: a thread-safe cache reports that it is",
+          own.is_multithread_safe(),
+          "it does not");
   std::vector<std::unique_ptr<os::Thread>> running;
   Status started;
   for (std::uint64_t number = 0; number < threads; ++number) {
@@ -43,7 +46,7 @@ Status root_of_threads(Stage& stage) {
     must_have(stage, cache, number, value);
     must_have(stage, own, number, value);
   }
-  must_be(stage, "C3: one of the threads has the slot", cache.has(threads), "none");
+  must_be(stage, "C3: one of the threads fills the slot", cache.has(threads), "no value");
   cache.close();
   own.close();
   return first_failure({started, cache.first_failed(), own.first_failed()});
@@ -54,7 +57,7 @@ void must_be_refused(Stage& stage, StageCache& own) {
   stage.await("the parent has put");
   const Result<bool> put = own.put_as_a_copy(1, value_of(1, "child"));
   must_be(stage,
-          "E8: a forked child is refused the file of a cache of one process",
+          "E8: a forked child is refused a single-process cache",
           !put && put.error().code == std::errc::operation_not_permitted,
           put ? "it was not" : describe(put.error()));
 }
@@ -106,10 +109,10 @@ Status root_that_stops_a_writer(Stage& stage) {
   stage.stop("worker");
   for (std::uint64_t slot = 0; slot < 8; ++slot) {
     cache.put(slot, value_of(slot, stage.role()));
-    must_be(stage, "C3: nobody waits for who is stopped", cache.has(slot), "no value");
+    must_be(stage, "C3: no process waits for a stopped writer", cache.has(slot), "no value");
   }
   if (!stage.resume("worker")) {
-    stage.refute("C3: nobody waits for who is stopped", "it had to go on first");
+    stage.refute("C3: no process waits for a stopped writer", "it had to continue first");
   }
   stage.await("worker is done");
   cache.close();
@@ -163,45 +166,45 @@ Status maker(Stage& stage) {
   return made;
 }
 
-const RegisteredScenario threads_share_a_cache([] {
+const RegisteredScenario threads_share_cache([] {
   return Scenario{
-      .name = "caches/threads_share_a_cache",
+      .name = "caches/threads_share_cache",
       .sentence =
-          "Threads of one process put and get through one object, each slot once: a cache of many "
-          "processes, and one of one process that is for threads.",
+          "Threads of one process put and get through one object, each slot once. The objects are "
+          "a multi-process cache and a thread-safe single-process cache.",
       .rows = {"C3", "C8"},
       .roles = {{"root", root_of_threads}},
   };
 });
 
-const RegisteredScenario a_forked_child_shares_a_cache([] {
+const RegisteredScenario forked_child_shares_cache([] {
   return Scenario{
-      .name = "caches/a_forked_child_shares_a_cache",
+      .name = "caches/forked_child_shares_cache",
       .sentence =
-          "A child that was forked while a thread puts goes on with its copy, waits for nobody, "
-          "and takes nothing along when it closes it; the file of one process it is refused.",
+          "A child is forked while a thread puts. It uses its copy without waiting, and removes "
+          "nothing when it closes the copy. It is refused the parent's single-process cache.",
       .rows = {"C3", "C6", "E8"},
       .roles = {{"root", root_of_a_fork}},
       .kernel_only = true,
   };
 });
 
-const RegisteredScenario a_stopped_writer_holds_nobody_up([] {
+const RegisteredScenario stopped_writer_blocks_no_process([] {
   return Scenario{
-      .name = "caches/a_stopped_writer_holds_nobody_up",
-      .sentence = "A writer is stopped wherever it is: all others put and get.",
+      .name = "caches/stopped_writer_blocks_no_process",
+      .sentence = "A writer is stopped at any point. All other processes can still put and get.",
       .rows = {"C3", "C4"},
       .roles = {{"root", root_that_stops_a_writer}, {"worker", worker_to_be_stopped}},
-      .outside_matrix = "its claim is about a writer that is stopped where the scenario stops it",
+      .outside_matrix = "its claim depends on where the scenario stops the writer",
   };
 });
 
-const RegisteredScenario the_maker_of_a_cache_is_killed([] {
+const RegisteredScenario cache_maker_is_killed([] {
   return Scenario{
-      .name = "caches/the_maker_of_a_cache_is_killed",
+      .name = "caches/cache_maker_is_killed",
       .sentence =
-          "The process that made a cache is killed: its file goes, and who has attached it reads "
-          "and puts on.",
+          "The process that made a cache is killed. Its file is removed, and a process that "
+          "attached it can still read and put.",
       .rows = {"C6"},
       .roles = {{"root", root_of_a_maker}, {"maker", maker}},
       // If the tracker learns of the maker's death after the root has left.

@@ -16,11 +16,11 @@ namespace {
 /// An object that is destroyed while a thread is in a call of it.
 struct Ending {
   std::string name;
-  std::atomic<bool> is_gone = false;
-  std::atomic<bool> has_gone_on = false;  ///< The thread continued, in the call.
-  std::atomic<bool> is_over = false;      ///< The call returned, as its caller sees it slightly
-                                          ///< later.
-  Status said = ok();                     ///< The result of the call.
+  std::atomic<bool> is_destroyed = false;
+  std::atomic<bool> has_continued = false;  ///< The thread continued, in the call.
+  std::atomic<bool> has_returned = false;   ///< The call returned, as its caller sees it slightly
+                                            ///< later.
+  Status result = ok();                     ///< The result of the call.
 };
 
 /// The thread is in the call, and continues when the object is to be destroyed, but not after its
@@ -28,10 +28,10 @@ struct Ending {
 void linger(Stage& stage, Ending& ending) {
   stage.tell("a thread is in " + ending.name);
   stage.await(ending.name + " is to end");
-  while (ending.is_gone) {
+  while (ending.is_destroyed) {
     stage.stay_until_killed();
   }
-  ending.has_gone_on = true;
+  ending.has_continued = true;
 }
 
 /// The references of a Stage, for a cache: a thread is in a call of the cache when the cache calls
@@ -57,7 +57,7 @@ class LingeringReferences final : public References {
   Status forget(const Resource& resource) override { return all_->forget(resource); }
   bool is_attributed() const noexcept override { return true; }
 
-  /// From the next call on, once.
+  /// The next call lingers, once.
   void be_met() noexcept { is_met_ = true; }
 
  private:
@@ -79,8 +79,8 @@ Status destroy_under(Stage& stage,
                      const std::function<Status()>& call,
                      const std::function<void()>& destroy) {
   LASTREF_TRY(thread, stage.os().start_thread([=, &stage] {
-    ending->said = stage.product().operation("use", call);
-    ending->is_over = true;
+    ending->result = stage.product().operation("use", call);
+    ending->has_returned = true;
     stage.tell("a thread is in " + ending->name);  // Sent whatever happened, because another thread
                                                    // waits.
   }));
@@ -88,17 +88,17 @@ Status destroy_under(Stage& stage,
   stage.tell(ending->name + " is to end");
   may_fail(stage.product().operation("destroy", [&] {
     destroy();
-    ending->is_gone = true;
+    ending->is_destroyed = true;
     return ok();
   }));
-  if (!ending->has_gone_on && !ending->is_over) {
-    stage.refute("E9: what is destroyed waits for who is in it",
+  if (!ending->has_continued && !ending->has_returned) {
+    stage.refute("E9: a destructor waits for running calls",
                  "a thread is still in " + ending->name);
     static_cast<void>(thread.release());  // It never ends.
     return failure(std::errc::state_not_recoverable, ending->name);
   }
   thread->join();
-  return ending->said;
+  return ending->result;
 }
 
 using Use = std::function<Status(MultiprocessFileCache&)>;
@@ -152,7 +152,7 @@ const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
           "A manager of arrays and a cache are destroyed while another thread dumps, preserves or "
-          "closes: each waits for that, at whatever step, and nothing is left.",
+          "closes. The destructor waits for that call, at any step, and nothing is left.",
       .rows = {"E9"},
       .roles = {{"root", root}},
       .kernel_only = true,  // A thread that continues in a destroyed object ends its program.

@@ -10,9 +10,9 @@ Status root(Stage& stage) {
   StageCache cache(stage, "cache");
   LASTREF_CHECK(stage.product().lead());
   LASTREF_CHECK(cache.make(2));
-  must_be(stage, claim, cache.put(0, "") == true, "it was not put");
+  must_be(stage, claim, cache.put(0, "") == true, "put was false");
   must_have(stage, cache, 0, "");
-  must_be(stage, claim, cache.put(0, "another") == false, "it was put over");
+  must_be(stage, claim, cache.put(0, "another") == false, "it was replaced");
   stage.send("cache", cache.handle());
   LASTREF_CHECK(stage.start("worker"));
   stage.await("worker is done");
@@ -25,7 +25,7 @@ Status worker(Stage& stage) {
   const Status attached = join_and_attach(stage, cache);
   if (attached) {
     must_have(stage, cache, 0, "");
-    must_be(stage, claim, !cache.has(1), "one that nobody put is there");
+    must_be(stage, claim, !cache.has(1), "a slot without a put has one");
   }
   stage.tell("worker is done");
   return first_failure({attached, cache.first_failed()});
@@ -34,8 +34,8 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "An empty value is put into a slot: it is there, for others too, and no second "
-          "one takes its place.",
+          "An empty value is put into a slot. Other processes see it too, and no second value "
+          "replaces it.",
       .rows = {"C2"},
       .roles = {{"root", root}, {"worker", worker}},
   };

@@ -25,12 +25,12 @@ Status root_of_an_unlinked_file(Stage& stage) {
   // Another file takes its place: it is not taken for the cache, and remains.
   stage.outside().write(path, "precious");
   StageCache other(stage, "other");
-  must_be(stage, "C7: another file is no cache", !other.attach(handle), "it was attached");
+  must_be(stage, "C7: another file is not attached", !other.attach(handle), "it was attached");
   cache.close();
   must_be(stage,
-          "C6: what is not ours is not removed",
+          "C6: a file of others is not removed",
           stage.outside().list(stage.folder()).size() == 1,
-          "it is gone");
+          "it was removed");
   stage.outside().unlink(path);
   return cache.first_failed();
 }
@@ -57,9 +57,9 @@ Status root_of_a_replaced_file(Stage& stage) {
   stage.wait_for_quiet();  // The tracker cleans up after it.
   const auto names = stage.outside().list(stage.folder());
   must_be(stage,
-          "E4: what has the name of a dead process's cache, and is another file, stays",
+          "E4: another file with the name of a dead process's cache stays",
           std::ranges::find(names, path->substr(stage.folder().size() + 1)) != names.end(),
-          "it is gone");
+          "it was removed");
   stage.outside().unlink(*path);
   return ok();
 }
@@ -85,7 +85,7 @@ std::string file_with(std::uint64_t slot, std::uint64_t size) {
   return bytes + word(size | slot << slot_shift) + word(0);
 }
 
-Status root_of_a_cut_file(Stage& stage) {
+Status root_of_a_damaged_file(Stage& stage) {
   Product& product = stage.product();
   StageCache cache(stage, "cache");
   LASTREF_CHECK(product.lead());
@@ -96,13 +96,13 @@ Status root_of_a_cut_file(Stage& stage) {
   const std::string too_long = file_with(/*slot=*/0, /*size=*/1);
   for (const std::string& bytes : {std::string("short"), of_another, too_long}) {
     stage.outside().write(path, bytes);
-    Result<bool> told = false;
-    may_fail(product.operation("get what was cut off", [&]() -> Status {
+    Result<bool> is_read = false;
+    may_fail(product.operation("get from a damaged file", [&]() -> Status {
       LASTREF_TRY(found, cache.checked(0));
-      told = found.has_value();
+      is_read = found.has_value();
       return ok();
     }));
-    must_be(stage, "C7: what was cut off is an error", !told.value(), "it was read");
+    must_be(stage, "C7: a damaged file is an error", !is_read.value(), "it was read");
   }
   cache.close();
   return cache.first_failed();
@@ -124,61 +124,62 @@ Status root_of_hostile_files(Stage& stage) {
   }
   stage.outside().unlink(path);
   stage.outside().symlink(stage.folder() + "/elsewhere", path);
-  must_be(stage, "C7: a link is not followed", !cache.preload("hostile"), "it was loaded");
+  must_be(stage, "C7: a symlink is not followed", !cache.preload("hostile"), "it was loaded");
   must_be(stage,
-          "C7: what has the name is left alone",
+          "C7: preserve without overwrite replaces nothing",
           cache.preserve("hostile", /*overwrite=*/false) == false,
           "it was replaced");
   stage.outside().unlink(path);
   must_have(stage, cache, 0, value_of(0, stage.role()));
-  must_be(stage, "C7: the cache goes on", cache.put(1, "one") == true, "it is frozen");
+  must_be(stage, "C7: the cache remains usable", cache.put(1, "one") == true, "it is frozen");
   return cache.close();  // The refused operation has failed.
 }
 
-const RegisteredScenario an_outsider_unlinks_a_cache([] {
+const RegisteredScenario outsider_unlinks_cache([] {
   return Scenario{
-      .name = "caches/an_outsider_unlinks_a_cache",
+      .name = "caches/outsider_unlinks_cache",
       .sentence =
-          "An outsider unlinks a cache's file and puts another in its place: the cache goes on, "
-          "and "
-          "neither takes that for its own nor removes it.",
+          "An outsider unlinks a cache's file and creates another in its place. The cache remains "
+          "usable. The other file is neither attached nor removed.",
       .rows = {"C6", "C7"},
       .roles = {{"root", root_of_an_unlinked_file}},
       .failing_operations = {"attach a cache"},
-      .outside_matrix = "whoever dies before it takes the outsider's file away leaves it",
+      .outside_matrix = "if a process dies early, the outsider's file remains",
   };
 });
 
-const RegisteredScenario an_outsider_replaces_a_cache([] {
+const RegisteredScenario replaced_cache_is_left_alone([] {
   return Scenario{
-      .name = "caches/an_outsider_replaces_a_cache",
+      .name = "caches/replaced_cache_is_left_alone",
       .sentence =
-          "A cache's file is another's when its maker is killed: it is left alone, and told "
-          "of.",
+          "An outsider has replaced the file of a cache when its maker is killed. The other file "
+          "is left alone and reported.",
       .rows = {"E4", "C6"},
       .roles = {{"root", root_of_a_replaced_file}, {"maker", maker_of_a_replaced_file}},
       .expected_noise = {"is left alone: it is not what was counted by that name"},
       .possible_noise = {"the last process of the tree left"},
-      .outside_matrix = "whoever dies before it takes the outsider's file away leaves it",
+      .outside_matrix = "if a process dies early, the outsider's file remains",
   };
 });
 
-const RegisteredScenario an_outsider_cuts_a_cache_off([] {
+const RegisteredScenario checked_get_survives_damaged_file([] {
   return Scenario{
-      .name = "caches/an_outsider_cuts_a_cache_off",
+      .name = "caches/checked_get_survives_damaged_file",
       .sentence =
-          "An outsider makes a cache's file shorter, or has a slot point at the record of another, "
-          "or at one longer than the file: get_checked survives it and says so.",
+          "An outsider truncates a cache's file, or makes a slot point to another slot's record or "
+          "to one longer than the file. get_checked survives it and reports an error.",
       .rows = {"C7"},
-      .roles = {{"root", root_of_a_cut_file}},
-      .failing_operations = {"get what was cut off"},
+      .roles = {{"root", root_of_a_damaged_file}},
+      .failing_operations = {"get from a damaged file"},
   };
 });
 
-const RegisteredScenario a_hostile_file_is_not_loaded([] {
+const RegisteredScenario hostile_file_is_not_loaded([] {
   return Scenario{
-      .name = "caches/a_hostile_file_is_not_loaded",
-      .sentence = "Files that are no preserved cache, and links, are refused; the cache goes on.",
+      .name = "caches/hostile_file_is_not_loaded",
+      .sentence =
+          "Symlinks, and files that are not preserved caches, are refused. The cache remains "
+          "usable.",
       .rows = {"C7"},
       .roles = {{"root", root_of_hostile_files}},
       .failing_operations = {"freeze"},

@@ -49,12 +49,12 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A cache is read while it grows, and by many who have it for a moment: of all maps only "
-          "the last stays, and nothing of those who have gone.",
+          "A cache is read while it grows, and many users attach it briefly. Only the last map "
+          "remains, and nothing of the former users.",
       .rows = {"E12"},
       .roles = {{"root", root}},
       .kernel_only = true,  // In the sim a mapped file cannot grow so far.
-      .outside_matrix = "it is about many calls that other scenarios make once",
+      .outside_matrix = "it repeats calls that other scenarios make once",
   };
 });
 
