@@ -18,8 +18,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Batches go to two workers: whoever dies, each that was taken has an outcome and calls "
-          "back once.",
+          "Batches are sent to two workers. Whichever process dies, each accepted batch has an "
+          "outcome and calls back once.",
       .rows = {"B1", "B9"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
   };

@@ -21,14 +21,14 @@ Result<std::shared_ptr<ParallelBackend>> configured(
 }
 
 /// A lack of memory is an error, in any thread.
-Status want_memory(Stage& stage, ParallelBackend& backend) {
-  return stage.product().operation("want memory", [&]() -> Status {
-    const auto sent = backend.apply_async({{"want memory"}}, {});
+Status exhaust_memory(Stage& stage, ParallelBackend& backend) {
+  return stage.product().operation("exhaust memory", [&]() -> Status {
+    const auto sent = backend.apply_async({{"exhaust memory"}}, {});
     const BatchOutcome outcome = sent ? (*sent)->get() : BatchOutcome(tl::unexpect, sent.error());
     const auto* error = outcome ? nullptr : std::get_if<Error>(&outcome.error());
     if (stage.is_undisturbed() &&
         (error == nullptr || error->code != std::errc::not_enough_memory)) {
-      stage.refute("E10: want of memory in a task is that error, as anywhere",
+      stage.refute("E10: a task without memory fails with not_enough_memory",
                    outcome ? "results" : describe(outcome.error()));
     }
     return ok();
@@ -42,7 +42,7 @@ Status root(Stage& stage) {
     const auto backend = std::make_shared<ThreadingBackend>(session_of(stage), functions_of(stage));
     const auto runs = configured(stage, backend, n_jobs);
     if (runs && n_jobs > 1) {
-      done = first_failure({done, want_memory(stage, **runs)});
+      done = first_failure({done, exhaust_memory(stage, **runs)});
     }
     done = first_failure({done, runs ? must_call_back_once(stage, **runs) : status_of(runs)});
   }
@@ -52,8 +52,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "One job in threads is run by the caller and two by a pool; each batch has its results "
-          "and calls back once, and one that finds no memory has that error.",
+          "One job in threads runs in the caller, and two run in a pool. Each batch has its "
+          "results and calls back once. A batch without memory fails with that error.",
       .rows = {"B4", "B1", "E10"},
       .roles = {{"root", root}},
   };

@@ -17,8 +17,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Twenty tasks take three arrays through files to two workers; whoever dies, the caller "
-          "has all results or an error, and nothing is left.",
+          "Twenty tasks take three arrays through files to two workers. Whichever process dies, "
+          "the caller has all results or an error, and nothing is left.",
       .rows = {"B5", "B9", "B10", "T9"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
   };

@@ -25,8 +25,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Two threads have a Parallel each, with workers of its own, and neither sees the "
-          "other's.",
+          "Two threads each have a Parallel object with workers of its own. Neither sees the "
+          "other's workers.",
       .rows = {"B5", "B10", "E13"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
   };

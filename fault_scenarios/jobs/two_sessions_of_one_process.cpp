@@ -15,7 +15,7 @@ Status root(Stage& stage) {
     return stage.product().operation("ask", [&]() -> Status {
       LASTREF_TRY(its, session.tree());
       if (!tree.empty() && its != tree) {
-        stage.refute("E3: the sessions of a process are in one tree", its + " besides " + tree);
+        stage.refute("E3: the sessions of a process are in one tree", its + ", not in " + tree);
       }
       tree = its;
       return ok();
@@ -33,7 +33,7 @@ Status root(Stage& stage) {
 
 const RegisteredScenario registered([] {
   return Scenario{
-      .sentence = "A program asks twice for its session: both are in the same tree.",
+      .sentence = "A program requests its session twice. Both sessions are in the same tree.",
       .rows = {"E3", "T1"},
       .roles = {{"root", root}},
   };

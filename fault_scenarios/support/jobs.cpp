@@ -48,15 +48,16 @@ std::shared_ptr<Functions> functions_of(Stage& stage) {
   });
   add("square", [&stage](const TaskContext&, std::span<const Value> arguments) -> Result<Value> {
     if (!stage.hears_signals()) {
-      stage.refute("E6: a thread that runs user code hears what its starter hears", "it is deaf");
+      stage.refute("E6: a thread that runs user code blocks no signal that its starter receives",
+                   "it does");
     }
     LASTREF_TRY(number, arguments.front().as<std::int64_t>());
     return Value(number * number);
   });
   add("throw", [](const TaskContext&, std::span<const Value>) -> Result<Value> {
-    throw std::runtime_error("as it was told");
+    throw std::runtime_error("thrown by a task");
   });
-  add("want memory",
+  add("exhaust memory",
       [](const TaskContext&, std::span<const Value>) -> Result<Value> { throw std::bad_alloc(); });
   add("interrupt",
       [](const TaskContext&, std::span<const Value>) -> Result<Value> { throw Interrupt(); });
@@ -162,7 +163,7 @@ Status must_call_back_once(Stage& stage, ParallelBackend& backend) {
   const Status ended = product.operation("terminate", [&] { return backend.terminate(); });
   for (std::size_t at = 0; at < batches; ++at) {
     if (calls[at] != (taken[at] ? 1 : 0)) {
-      stage.refute("B1: a batch that was taken calls back once, and no other does",
+      stage.refute("B1: an accepted batch calls back once, and no other does",
                    std::to_string(calls[at]) + " calls");
     }
   }
@@ -195,7 +196,7 @@ void must_name_the_dead(Stage& stage, const Outcome<List>& outcome) {
   }
   const auto* dead = outcome ? nullptr : std::get_if<TerminatedWorker>(&outcome.error());
   if (dead == nullptr || dead->signal() != killed_by) {
-    stage.refute("B9: a worker's death fails what is on its way with TerminatedWorker",
+    stage.refute("B9: a worker's death fails pending batches with TerminatedWorker",
                  outcome ? "results" : describe(outcome.error()));
   }
 }

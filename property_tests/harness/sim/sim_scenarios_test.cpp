@@ -151,7 +151,7 @@ TEST(SimScenarios, nobody_notices_what_is_benign_T1_T2_T3_T6) {
 
 /// A worker that is killed while it leaves releases nothing, and its tracker reports that.
 TEST(SimScenarios, no_space_to_wait_in_for_a_moment_kills_no_worker_that_leaves_B5) {
-  const Scenario scenario = *scenario_named("jobs/a_task_keeps_its_array");
+  const Scenario scenario = *scenario_named("jobs/task_keeps_its_array");
   SimWorld world;
   Plan plan;
   plan.wants_crossings = true;
@@ -192,7 +192,7 @@ std::size_t times_struck(const Scenario& scenario, std::initializer_list<const c
 /// busy.
 TEST(SimScenarios, who_stood_by_in_vain_ends_the_pool_that_it_leads_B8) {
   EXPECT_GT(
-      times_struck(*scenario_named("jobs/tasks_are_asked_for_as_they_are_run"),
+      times_struck(*scenario_named("jobs/source_is_called_on_demand"),
                    {"root/poll()#11 fail_always ENOMEM", "root/poll()#21 fail_always ENOMEM"}),
       50U);
 }
@@ -280,7 +280,7 @@ TEST(SimScenarios, workers_that_are_ended_are_nobody_elses_B8) {
                   .choices = {},
                   .seed = {}};
   SimWorld world;
-  const Outcome outcome = world.run(*scenario_named("jobs/the_tracker_of_a_job_is_killed"), plan);
+  const Outcome outcome = world.run(*scenario_named("jobs/tracker_of_job_is_killed"), plan);
   EXPECT_GE(outcome.faults_fired, 1U);
   EXPECT_TRUE(outcome.findings.empty()) << outcome.findings.front().seen;
 }
@@ -288,7 +288,7 @@ TEST(SimScenarios, workers_that_are_ended_are_nobody_elses_B8) {
 /// The standby thread cannot poll any more, and leaves the end of the pool to the leader, which
 /// continues only when no other thread can.
 TEST(SimScenarios, a_hearer_that_has_given_in_waits_for_the_leader_B8) {
-  expect_well(*scenario_named("jobs/a_message_is_longer_than_a_pipe"),
+  expect_well(*scenario_named("jobs/message_exceeds_pipe_capacity"),
               {"root/poll()#3 fail_always ENOMEM", "root/poll()#9 pause"});
 }
 

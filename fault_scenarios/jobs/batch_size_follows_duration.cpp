@@ -30,7 +30,7 @@ Status root(Stage& stage) {
     backend.batch_completed(size, took);
     const std::size_t seen = backend.compute_batch_size();
     if (seen != next) {
-      stage.refute("B6: batches that are too brief grow, and those that take too long shrink",
+      stage.refute("B6: batches that are too short grow, and those that take too long shrink",
                    std::to_string(size) + " tasks took " + std::to_string(took.count()) +
                        " ms, and the next batch has " + std::to_string(seen));
     }
@@ -41,8 +41,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Batches of the size that holds now become larger while they are brief, and "
-          "smaller when they take too long.",
+          "While batches of the current size take little time, the size grows. When they take too "
+          "long, it shrinks.",
       .rows = {"B6"},
       .roles = {{"root", root}},
   };

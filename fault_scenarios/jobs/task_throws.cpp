@@ -10,14 +10,14 @@ Status root(Stage& stage) {
   const Outcome<List> thrown = jobs.run("fail", {{"throw"}, {"square", {1}}});
   const auto* exception = thrown ? nullptr : std::get_if<TransportableException>(&thrown.error());
   if (stage.is_undisturbed() && (exception == nullptr || exception->type != "std::runtime_error" ||
-                                 exception->message != "as it was told")) {
-    stage.refute("B7: what a task throws comes back as it was thrown",
+                                 exception->message != "thrown by a task")) {
+    stage.refute("B7: the exception of a task is returned unchanged",
                  thrown ? "results" : describe(thrown.error()));
   }
   const Outcome<List> interrupted = jobs.run("fail", {{"square", {1}}, {"interrupt"}});
   if (stage.is_undisturbed() &&
       (interrupted || !std::holds_alternative<WorkerInterrupt>(interrupted.error()))) {
-    stage.refute("B7: a task that was told to stop is told apart from one that failed",
+    stage.refute("B7: an interrupted task is distinguished from a failed one",
                  interrupted ? "results" : describe(interrupted.error()));
   }
   const Status run = must_be_squares(stage, jobs.run("run again", squares(2)));
@@ -27,9 +27,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A task throws, and another is interrupted: each call fails with what was thrown, and "
-          "the "
-          "next of the same object begins clean.",
+          "A task throws, and a task of another call is interrupted. Each call fails with what was "
+          "thrown, and the next call of the same object succeeds.",
       .rows = {"B7", "B10"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .failing_operations = {"fail"},

@@ -20,10 +20,11 @@ Status root(Stage& stage) {
 
 const RegisteredScenario registered([] {
   return Scenario{
-      .sentence = "Tasks that take no time travel together, and each has its result.",
+      .sentence =
+          "A hundred thousand very short tasks are sent in batches, and each has its result.",
       .rows = {"B6", "B10"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
-      .outside_matrix = "it is about size: too many sites",
+      .outside_matrix = "it tests size and has too many sites",
   };
 });
 

@@ -12,7 +12,7 @@ Status root(Stage& stage) {
   const Outcome<List> outcome = jobs.run("fail", {{"wait"}, {"wait"}});
   const auto* error = outcome ? nullptr : std::get_if<Error>(&outcome.error());
   if (stage.is_undisturbed() && (error == nullptr || error->code != std::errc::broken_pipe)) {
-    stage.refute("E13: the cause that is told is the true one",
+    stage.refute("E13: the reported cause is the true one",
                  outcome ? "results" : describe(outcome.error()));
   }
   return jobs.end();
@@ -30,12 +30,12 @@ Status silent(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A worker closes its pipes and lives on: it is ended after a while, and the call fails "
-          "and says why.",
+          "A worker closes its pipes and keeps running. It is killed after a while, and the call "
+          "fails with the reason.",
       .rows = {"B9", "E13"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", silent}},
       .failing_operations = {"fail"},
-      .outside_matrix = "its calls are those of other scenarios of workers",
+      .outside_matrix = "other job scenarios make the same calls",
   };
 });
 

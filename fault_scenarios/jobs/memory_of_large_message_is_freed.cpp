@@ -13,7 +13,7 @@ Status echo(Stage& stage, Jobs& jobs, std::size_t size) {
   const Value sent = std::string(size, 'x');
   const Outcome<List> outcome = jobs.run("run", {{"echo", {sent}}});
   if (outcome && outcome->front() != Value(List{sent})) {
-    stage.refute("no-corruption: what comes back is what was sent", "something else");
+    stage.refute("no-corruption: the result equals the argument", "another value");
   }
   return status_of(outcome);
 }
@@ -31,11 +31,11 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A worker sends back what is far larger than all before: when the result is gone, so is "
-          "the memory that it was received in, though the workers stay.",
+          "A worker returns a result far larger than all before. When it is destroyed, the memory "
+          "that received it is freed, although the workers remain.",
       .rows = {"E12"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
-      .outside_matrix = "it is about size: too many sites",
+      .outside_matrix = "it tests size and has too many sites",
   };
 });
 

@@ -25,7 +25,7 @@ Status killer(Stage& stage) {
 
 const RegisteredScenario registered([] {
   return Scenario{
-      .sentence = "The tracker is killed between or during two calls: both succeed.",
+      .sentence = "The tracker is killed between or during two calls. Both calls succeed.",
       .rows = {"B10", "T6"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}, {"killer", killer}},
       .possible_noise = {"the tracker was killed by signal 9; starting another"},

@@ -30,7 +30,7 @@ TaskSource source_that_waits(Stage& stage) {
     stage.wait_for_quiet();
     if (const std::size_t left = workers_of(stage); stage.is_undisturbed() && left > 0) {
       stage.refute("E13: an abort ends the workers although a source waits",
-                   std::to_string(left) + " workers live on");
+                   std::to_string(left) + " workers still run");
     }
     return std::nullopt;
   };
@@ -60,7 +60,7 @@ Status root(Stage& stage) {
   when_it_starts = [&] { parallel.abort(); };
   must_be_canceled(stage,
                    run_and_fail([] { return std::optional<Task>(); }),
-                   "E13: an abort counts from the moment that run was called");
+                   "E13: an abort takes effect from the start of run");
   const auto thread = stage.os().start_thread([&] {
     stage.await("a task is waiting");
     parallel.abort();
@@ -68,9 +68,9 @@ Status root(Stage& stage) {
   });
   LASTREF_CHECK(status_of(thread));
   const Outcome<List> outcome = run_and_fail(source_that_waits(stage));
-  stage.tell("a task is waiting");  // In case no task has come so far.
+  stage.tell("a task is waiting");  // In case no task was started.
   (*thread)->join();
-  must_be_canceled(stage, outcome, "B8: a call that is aborted says so");
+  must_be_canceled(stage, outcome, "B8: an aborted call fails with operation_canceled");
   // A pool that has had workers uses workers again, in any thread.
   Status again;
   const auto other = stage.os().start_thread([&] {
@@ -81,7 +81,7 @@ Status root(Stage& stage) {
     (*other)->join();
   }
   if (stage.is_undisturbed() && workers_of(stage) == 0) {
-    stage.refute("B5: what was run in workers once is not run in its caller later", "no workers");
+    stage.refute("B5: a pool that has had workers never runs tasks in its caller", "no workers");
   }
   return first_failure({status_of(other), again});
 }
@@ -89,13 +89,13 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A call is aborted before it is ready, and one while its tasks run and its source waits: "
-          "each ends with that at once, workers are ended, and the next call has new ones, "
-          "whatever thread asks for it.",
+          "A call is aborted before it is ready, and another while its tasks run and its source "
+          "waits. Each fails at once, and its workers end. The next call starts new workers, from "
+          "any thread.",
       .rows = {"B8", "B10", "B5", "E13"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .failing_operations = {"run what is aborted"},
-      .outside_matrix = "it is about threads: its calls are those of other scenarios of workers",
+      .outside_matrix = "it tests threads: other job scenarios make the same calls",
   };
 });
 

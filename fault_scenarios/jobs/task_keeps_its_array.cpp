@@ -19,8 +19,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Tasks keep their arrays beyond their call: the files are there as long as the workers, "
-          "and no longer.",
+          "Tasks keep their arrays after their call. The files exist until the workers exit, and "
+          "no longer.",
       .rows = {"B10", "R7", "T9"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
   };

@@ -15,15 +15,14 @@ Status copy(Stage& stage) {
   Jobs in_caller(stage, alone);
   const Outcome<List> squared = in_caller.run("run alone", squares(2));
   if (stage.is_undisturbed() && !squared) {
-    stage.refute("B5: one job runs in the caller, whatever the environment says",
-                 describe(squared.error()));
+    stage.refute("B5: one job runs in the caller, in any environment", describe(squared.error()));
   }
   Jobs in_workers(stage);
   const Outcome<List> refused = in_workers.run("start workers", squares(2));
   const auto* error = refused ? nullptr : std::get_if<Error>(&refused.error());
   if (stage.is_undisturbed() &&
       (error == nullptr || error->code != std::errc::operation_not_permitted)) {
-    stage.refute("B5: what should be a worker starts no workers",
+    stage.refute("B5: a program started as a worker starts no workers",
                  refused ? "results" : describe(refused.error()));
   }
   const Status all =
@@ -51,8 +50,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A program that was started to be a worker makes a pool: one job runs, and more "
-          "are refused, for each would start the program again.",
+          "A program that was started as a worker makes a pool. One job runs in the caller. More "
+          "jobs are refused, because each would start the program again.",
       .rows = {"B5"},
       .roles = {{"root", root}, {"copy", copy}},
       .failing_operations = {"start workers"},

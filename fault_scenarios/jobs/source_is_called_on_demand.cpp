@@ -9,13 +9,13 @@ namespace {
 constexpr std::size_t tasks = 16;
 constexpr std::size_t pre_dispatch = 2;
 constexpr std::size_t workers = 2;
-constexpr std::size_t asked_at_first = pre_dispatch * workers;
+constexpr std::size_t called_at_first = pre_dispatch * workers;
 
 /// None of their tasks has a result before the root permits it.
 std::shared_ptr<Functions> functions_that_wait(Stage& stage) {
   auto functions = functions_of(stage);
   const Status added = functions->add(
-      "square when told",
+      "square when permitted",
       [&stage](const TaskContext&, std::span<const Value> arguments) -> Result<Value> {
         stage.await("results may come");
         LASTREF_TRY(number, arguments.front().as<std::int64_t>());
@@ -25,21 +25,21 @@ std::shared_ptr<Functions> functions_that_wait(Stage& stage) {
   return functions;
 }
 
-Status work_when_told(Stage& stage) {
+Status work_when_permitted(Stage& stage) {
   return serve(stage, *functions_that_wait(stage));
 }
 
 std::vector<Task> late_squares() {
   std::vector<Task> all = squares(tasks);
   for (Task& task : all) {
-    task.function = "square when told";
+    task.function = "square when permitted";
   }
   return all;
 }
 
 Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
-  std::size_t asked = 0;
+  std::size_t called = 0;
   std::atomic<bool> may_have_results = false;
   ParallelOptions options = two_workers();
   options.pre_dispatch = pre_dispatch;
@@ -54,14 +54,14 @@ Status root(Stage& stage) {
   Outcome<List> outcome;
   const Status run = stage.product().operation("run", [&] {
     outcome = parallel->run([&, all = late_squares()]() -> std::optional<Task> {
-      if (asked == asked_at_first && !may_have_results && stage.is_undisturbed()) {
-        stage.refute("B10: a task is asked for when there is a worker to run it",
-                     "one more is asked for, and none has a result");
+      if (called == called_at_first && !may_have_results && stage.is_undisturbed()) {
+        stage.refute("B10: a source is called only when a worker needs a task",
+                     "it is called again, and no task has a result");
       }
-      if (asked + 1 == asked_at_first) {
+      if (called + 1 == called_at_first) {
         stage.tell("all workers have tasks");
       }
-      return asked < all.size() ? std::optional(all[asked++]) : std::nullopt;
+      return called < all.size() ? std::optional(all[called++]) : std::nullopt;
     });
     return status_of(outcome);
   });
@@ -77,10 +77,11 @@ Status root(Stage& stage) {
 
 const RegisteredScenario registered([] {
   return Scenario{
-      .sentence =
-          "While no task has a result, a source is asked for the first few of its tasks alone.",
+      .sentence = "While no task has a result, a source is called for its first few tasks only.",
       .rows = {"B10"},
-      .roles = {{"root", root}, {"worker_1", work_when_told}, {"worker_2", work_when_told}},
+      .roles = {{"root", root},
+                {"worker_1", work_when_permitted},
+                {"worker_2", work_when_permitted}},
   };
 });
 

@@ -10,12 +10,15 @@ Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
   LASTREF_CHECK(stage.start("killer"));
   Jobs jobs(stage);
-  return status_of(jobs.run("run", {{"wait", {array}}, {"wait", {array}}}));
+  must_name_the_dead(stage, jobs.run("fail", {{"wait", {array}}, {"wait", {array}}}));
+  const Status run = must_be_squares(stage, jobs.run("run again", squares(2)));
+  return first_failure({run, jobs.end()});
 }
 
 Status killer(Stage& stage) {
   if (stage.await("a task is waiting")) {
-    stage.kill("root");
+    stage.kill("worker_1");
+    stage.kill("worker_2");
   }
   return ok();
 }
@@ -23,15 +26,11 @@ Status killer(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "The parent is killed while its workers are busy: they go with it, and what they mapped "
-          "with them.",
-      .rows = {"B9", "T5", "T9"},
+          "Two workers are killed while they run tasks. The call fails at once and names the dead "
+          "worker. Their references are released, and the next call has new workers.",
+      .rows = {"B9", "B10", "T9"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}, {"killer", killer}},
-      // One worker may join, or open its array, only after the parent's death.
-      .possible_noise = {"the last process of the tree left",
-                         "an unknown name",
-                         "lastref worker: gave up"},
-      .failing_operations = {"run"},
+      .failing_operations = {"fail"},
   };
 });
 

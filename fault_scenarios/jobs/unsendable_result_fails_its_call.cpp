@@ -29,7 +29,7 @@ Status root(Stage& stage) {
 
 const RegisteredScenario registered([] {
   return Scenario{
-      .sentence = "A result that cannot be sent is an error of its call, and of nothing else.",
+      .sentence = "A result that cannot be sent fails its own call and nothing else.",
       .rows = {"B5", "B7", "B10"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .failing_operations = {"fail"},

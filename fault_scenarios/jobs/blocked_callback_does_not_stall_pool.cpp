@@ -12,7 +12,7 @@ namespace {
 /// Squares that show that both workers are fast.
 constexpr std::size_t quick = 4;
 /// Tasks after a long one; one of them may be given to its worker.
-constexpr int behind = 7;
+constexpr int later_tasks = 7;
 
 constexpr const char* served = "E13: while a callback waits, others are served";
 
@@ -23,7 +23,7 @@ Status result_of(const Outcome<FuturePtr>& sent) {
 class Late final : public Deferred {
  public:
   explicit Late(Stage& stage) : stage_(stage) {}
-  void catch_up() override { stage_.tell("somebody has caught up"); }
+  void catch_up() override { stage_.tell("the late thread has resumed"); }
 
  private:
   Stage& stage_;
@@ -44,9 +44,10 @@ class Root {
                                     [&] { return status_of(backend_.configure({.n_jobs = 2})); }));
     const Status waited = product.operation("wait for results", [&] { return wait_for_results(); });
     const Status aside = product.operation("step aside", [&] { return step_aside(); });
-    const Status gone = product.operation("run behind a long task", [&] { return run_behind(); });
+    const Status run =
+        product.operation("run after a long task", [&] { return run_after_long_task(); });
     const Status ended = product.operation("terminate", [&] { return backend_.terminate(); });
-    return first_failure({waited, aside, gone, ended});
+    return first_failure({waited, aside, run, ended});
   }
 
  private:
@@ -81,26 +82,26 @@ class Root {
     stage_.wait_for_quiet();  // Both receiving threads are idle again.
     const auto free = std::make_shared<Late>(stage_);
     const auto first = backend_.apply_brief({{"after", {"both are asked"}}}, [&](BatchOutcome&) {
-      must(backend_.step_aside(/*waits=*/true, *free), served, "nobody could step aside");
-      stage_.tell("somebody has stepped aside");
-      must(stage_.await("another has tried"), served, "another batch is not heard of");
+      must(backend_.step_aside(/*waits=*/true, *free), served, "no thread could step aside");
+      stage_.tell("one thread has stepped aside");
+      must(stage_.await("the other has tried"), served, "another batch has no answer");
     });
     const auto second =
-        backend_.apply_brief({{"after", {"somebody has stepped aside"}}}, [&](BatchOutcome&) {
+        backend_.apply_brief({{"after", {"one thread has stepped aside"}}}, [&](BatchOutcome&) {
           must(!backend_.step_aside(/*waits=*/true, *kept_), served, "both have stepped aside");
-          stage_.tell("another has tried");
+          stage_.tell("the other has tried");
         });
     stage_.tell("both are asked");
-    stage_.await("another has tried");
+    stage_.await("the other has tried");
     const Status run = first_failure({result_of(first), result_of(second)});
-    must(stage_.await("somebody has caught up"),
-         "E13: who could not step aside catches up when somebody is back",
-         "nobody has");
+    must(stage_.await("the late thread has resumed"),
+         "E13: a thread that could not step aside resumes when another is free",
+         "it has not resumed");
     return run;
   }
 
   /// A task waits until those after it are done, except one that its worker has already.
-  Status run_behind() {
+  Status run_after_long_task() {
     std::vector<Outcome<FuturePtr>> sent;
     for (std::size_t at = 0; at < quick; ++at) {
       may_fail(result_of(backend_.apply_async(squares(1), nullptr)));
@@ -108,10 +109,10 @@ class Root {
     sent.push_back(backend_.apply_async({{"long"}}, nullptr));
     stage_.await("a long task runs");
     std::atomic<int> done = 0;
-    for (int at = 0; at < behind; ++at) {
+    for (int at = 0; at < later_tasks; ++at) {
       sent.push_back(backend_.apply_async(squares(1), [&](BatchOutcome&) {
-        if (++done == behind - 1) {
-          stage_.tell("those behind it are done");
+        if (++done == later_tasks - 1) {
+          stage_.tell("the later tasks are done");
         }
       }));
     }
@@ -142,8 +143,8 @@ Status worker(Stage& stage) {
   LASTREF_CHECK(
       functions->add("long", [&](const TaskContext&, std::span<const Value>) -> Result<Value> {
         stage.tell("a long task runs");
-        if (!stage.await("those behind it are done") && stage.is_undisturbed()) {
-          stage.refute("B5: jobs behind a long one are the other worker's", "they wait for it");
+        if (!stage.await("the later tasks are done") && stage.is_undisturbed()) {
+          stage.refute("B5: the other worker runs the tasks after a long one", "they wait for it");
         }
         return Value();
       }));
@@ -153,11 +154,11 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A callback waits for another batch, one steps aside and another has to catch up, and a "
-          "task waits for those behind it: what can go on goes on.",
+          "A callback waits for another batch. One I/O thread yields, and another that cannot "
+          "resumes later. A task waits for tasks sent after it. All work that can continue does.",
       .rows = {"E13", "B5"},
       .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}},
-      .outside_matrix = "it is about threads: its calls are those of other scenarios of workers",
+      .outside_matrix = "it tests threads: other job scenarios make the same calls",
   };
 });
 

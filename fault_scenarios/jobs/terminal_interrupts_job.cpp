@@ -24,8 +24,8 @@ Status terminal(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "SIGINT to everybody: the parent decides, and where it dies its workers go with it and "
-          "the tracker cleans up.",
+          "All processes receive SIGINT. The parent decides: if it dies, its workers exit with it "
+          "and the tracker cleans up.",
       .rows = {"B5", "B9", "T1", "T5"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}, {"terminal", terminal}},
       // One worker may join, or open its array, only after the parent's death.

@@ -13,10 +13,10 @@ constexpr std::int64_t tasks = 8;
 Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
   ParallelOptions options = two_workers();
-  std::atomic<int> tales = 0;
+  std::atomic<int> reports = 0;
   options.progress = [&](const CallProgress&) {
-    if (++tales == 1) {
-      stage.tell("progress is told");
+    if (++reports == 1) {
+      stage.tell("progress is reported");
       stage.await("the last task runs");
     }
   };
@@ -24,7 +24,7 @@ Status root(Stage& stage) {
   std::int64_t next = 0;
   const TaskSource source = [&]() -> std::optional<Task> {
     if (next == 2) {
-      stage.await("progress is told");
+      stage.await("progress is reported");
     }
     if (next == tasks) {
       return std::nullopt;
@@ -34,8 +34,8 @@ Status root(Stage& stage) {
   };
   const Status run = stage.product().operation(
       "run", [&] { return must_be_squares(stage, parallel.run(source)); });
-  if (run && tales != tasks) {
-    stage.refute("B10: progress is told after each batch", std::to_string(tales) + " times");
+  if (run && reports != tasks) {
+    stage.refute("B10: progress is reported after each batch", std::to_string(reports) + " times");
   }
   return run;
 }
@@ -55,11 +55,11 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "The progress of a call waits for its last task: one hearer of the pool is busy with "
-          "that, the other has to hear, and what is to be sent is sent all the same.",
+          "The progress callback of a call waits for the last task and so blocks one I/O thread of "
+          "the pool. The other I/O thread receives, and all tasks are still sent.",
       .rows = {"E13", "B10"},
       .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}},
-      .outside_matrix = "it is about threads: its calls are those of other scenarios of workers",
+      .outside_matrix = "it tests threads: other job scenarios make the same calls",
   };
 });
 

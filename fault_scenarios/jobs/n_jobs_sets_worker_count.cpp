@@ -25,7 +25,7 @@ Status root(Stage& stage) {
     const Status run = must_be_squares(stage, jobs.run("run", squares(2)));
     const std::size_t seen = stage.processes("worker_1") + stage.processes("worker_2");
     if (stage.is_undisturbed() && seen != workers) {
-      stage.refute("B3: as many jobs run as the number says",
+      stage.refute("B3: n_jobs sets the number of workers",
                    text_of(n_jobs) + " jobs: " + std::to_string(seen) + " workers");
     }
     LASTREF_CHECK(first_failure({run, jobs.end()}));
@@ -33,11 +33,11 @@ Status root(Stage& stage) {
   options.n_jobs = 0;
   Jobs jobs(stage, options);
   if (jobs.run("run no jobs", squares(2))) {
-    stage.refute("B3: no jobs are an error", "results");
+    stage.refute("B3: n_jobs = 0 is an error", "results");
   }
   SequentialBackend caller(session_of(stage), functions_of(stage));
   if (caller.effective_n_jobs(0)) {
-    stage.refute("B2: no jobs are an error where there is one place, too", "a number");
+    stage.refute("B2: n_jobs = 0 is an error in the sequential backend too", "a number");
   }
   return ok();
 }
@@ -45,8 +45,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "With two processors -1 starts two workers; -2, less, 1 and nothing run in the caller; "
-          "and 0 is an error.",
+          "With two processors, n_jobs = -1 starts two workers. With -2 or less, 1, or none, tasks "
+          "run in the caller. 0 is an error.",
       .rows = {"B3", "B5"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .failing_operations = {"run no jobs"},

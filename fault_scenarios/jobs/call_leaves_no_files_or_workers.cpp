@@ -27,8 +27,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A call that works leaves none of its files, and one that fails none of its "
-          "workers, though the object that made them is there.",
+          "A successful call leaves no files, and a failed one no workers, while the object that "
+          "made them still exists.",
       .rows = {"B10"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .failing_operations = {"fail"},

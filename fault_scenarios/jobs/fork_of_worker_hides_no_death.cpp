@@ -10,7 +10,7 @@ Status worker(Stage& stage) {
       functions->add("fork", [&](const TaskContext&, std::span<const Value>) -> Result<Value> {
         // It has copies of the worker's pipes, and outlives it.
         stage.fork_stranger([&] {
-          stage.tell("a stranger is here");
+          stage.tell("the fork runs");
           stage.await("the call has failed");
           return ok();
         });
@@ -32,7 +32,7 @@ Status root(Stage& stage) {
 }
 
 Status killer(Stage& stage) {
-  if (stage.await("a stranger is here")) {
+  if (stage.await("the fork runs")) {
     stage.kill("worker_1");
   }
   return ok();
@@ -41,8 +41,8 @@ Status killer(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A task has forked, and the worker is killed: the call fails although the copy has its "
-          "pipes open.",
+          "A task forks, and its worker is killed. The call fails although the fork has the "
+          "worker's pipes open.",
       .rows = {"B9"},
       .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}, {"killer", killer}},
       .failing_operations = {"fail"},

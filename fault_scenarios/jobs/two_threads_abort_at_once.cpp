@@ -6,7 +6,7 @@ namespace {
 
 void must_have_an_end(Stage& stage, const Outcome<FuturePtr>& sent) {
   if (sent && (*sent)->get().has_value()) {
-    stage.refute("B8: what runs when a pool is aborted fails", "results");
+    stage.refute("B8: a batch that runs during an abort fails", "results");
   }
 }
 
@@ -37,8 +37,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Two threads abort one pool at once: what runs fails, each has its answer, and no worker "
-          "is left.",
+          "Two threads abort one pool at the same time. Running tasks fail, both calls return, and "
+          "no worker is left.",
       .rows = {"B8"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
   };

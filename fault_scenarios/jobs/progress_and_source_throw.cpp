@@ -13,7 +13,7 @@ constexpr std::size_t tasks = 3;
 void must_be_thrown(Stage& stage, const Outcome<List>& outcome, const std::string& message) {
   const auto* thrown = outcome ? nullptr : std::get_if<TransportableException>(&outcome.error());
   if (stage.is_undisturbed() && (thrown == nullptr || thrown->message != message)) {
-    stage.refute("E13: what user code throws is the failure of its call",
+    stage.refute("E13: an exception of user code fails its call",
                  outcome ? "results" : describe(outcome.error()));
   }
 }
@@ -51,7 +51,7 @@ Status root(Stage& stage) {
   const Outcome<List> good = run("run again", source_of(tasks, /*fails=*/false));
   const Status squared = must_be_squares(stage, good);
   if (stage.is_undisturbed() && !good) {
-    stage.refute("E13: what user code throws fails no other call", describe(good.error()));
+    stage.refute("E13: an exception of user code fails no other call", describe(good.error()));
   }
   const Status ended = product.operation("end", [&] {
     parallel.reset();
@@ -63,8 +63,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "The progress of one call throws, and the source of the next one: each fails its own "
-          "call with what it threw, and the call after them works.",
+          "The progress callback of one call throws, and the source of the next one. Each call "
+          "fails with what was thrown, and the call after them works.",
       .rows = {"E13", "B10"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .failing_operations = {"fail"},

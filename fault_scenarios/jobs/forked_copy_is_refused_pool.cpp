@@ -4,17 +4,17 @@
 namespace lastref::harness {
 namespace {
 
-void must_be_refused(Stage& stage, const std::string& whom, const Outcome<List>& outcome) {
+void must_be_refused(Stage& stage, const std::string& pool, const Outcome<List>& outcome) {
   const Status refused = status_of(outcome);
   if (refused || refused.error().code != std::errc::operation_not_permitted) {
     stage.refute("E8: a forked copy is refused the pool of its parent",
-                 whom + ": " + (refused ? "it has results" : describe(refused.error())));
+                 pool + ": " + (refused ? "it has results" : describe(refused.error())));
   }
 }
 
-/// By itself. Returns an error, because in another order than the usual one it may be late.
-Status must_have_left(Stage& stage, const std::string& worker) {
-  return stage.await(worker + " has left")
+/// Checks that the worker exits by itself. Returns an error, because in some orders it may be late.
+Status must_have_exited(Stage& stage, const std::string& worker) {
+  return stage.await(worker + " has exited")
              ? ok()
              : failure(std::errc::timed_out, worker + " had to be killed at the end of its pool");
 }
@@ -38,23 +38,23 @@ Status root(Stage& stage) {
   stage.await("the copy is done");
   const Status again = must_be_squares(stage, jobs.run("run again", squares(2)));
   const Status ended = jobs.end();
-  const Status left =
-      first_failure({must_have_left(stage, "worker_1"), must_have_left(stage, "worker_2")});
+  const Status exited =
+      first_failure({must_have_exited(stage, "worker_1"), must_have_exited(stage, "worker_2")});
   stage.tell("the pool has ended");
-  return first_failure({run, again, ended, left});
+  return first_failure({run, again, ended, exited});
 }
 
 Status worker(Stage& stage) {
   const Status served = work(stage);
-  stage.tell(stage.role() + " has left");
+  stage.tell(stage.role() + " has exited");
   return served;
 }
 
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A program that has workers is forked: the copy is refused them, its parent goes on, and "
-          "the workers leave at the end although the copy has their pipes open.",
+          "A program with workers is forked. The copy is refused the pool, and the parent can "
+          "still use it. At the end the workers exit although the copy has their pipes open.",
       .rows = {"E8"},
       .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}},
       .failing_operations = {"fail"},

@@ -54,22 +54,22 @@ Status root_that_restarts(Stage& stage) {
       "restart", [&] { return status_of(backend.abort_everything(/*ensure_ready=*/true)); });
   // Nothing else holds the array, and its worker takes it only when everything else is done.
   std::vector<Batch> batches(1);
-  batches.front().push_back({.function = "look", .arguments = {numbered()}});
+  batches.front().push_back({.function = "count folders", .arguments = {numbered()}});
   stage.stop("worker_1");
   stage.stop("worker_2");
-  const auto looked = outcomes_of(stage, "look", backend, std::move(batches));
-  if (stage.is_undisturbed() && looked.front() && looked.front()->front() != Value(1)) {
-    stage.refute("B8: a pool that was started again sends arrays as the one before",
-                 "not through the folder that it was given");
+  const auto counted = outcomes_of(stage, "count folders", backend, std::move(batches));
+  if (stage.is_undisturbed() && counted.front() && counted.front()->front() != Value(1)) {
+    stage.refute("B8: a restarted pool sends arrays with the same options",
+                 "not through the configured folder");
   }
-  return first_failure({restarted, status_of(looked.front()), terminate(stage, backend)});
+  return first_failure({restarted, status_of(counted.front()), terminate(stage, backend)});
 }
 
 /// The number of folders of arrays in the folder of the run.
-Status look(Stage& stage) {
+Status work_and_count(Stage& stage) {
   const auto functions = functions_of(stage);
-  const Status added =
-      functions->add("look", [&stage](const TaskContext&, std::span<const Value>) -> Result<Value> {
+  const Status added = functions->add(
+      "count folders", [&stage](const TaskContext&, std::span<const Value>) -> Result<Value> {
         return Value(folders_of_arrays(stage));
       });
   LASTREF_ASSERT(added.has_value());
@@ -86,7 +86,7 @@ Status root_of_a_dead_worker(Stage& stage) {
     must_name_the_dead(stage, outcome);
   }
   if (stage.is_undisturbed() && backend.is_ready()) {
-    stage.refute("B9: a pool that has lost a worker takes nothing any more", "it is ready");
+    stage.refute("B9: a pool that has lost a worker accepts no batch", "it is ready");
   }
   return terminate(stage, backend);
 }
@@ -101,7 +101,7 @@ Status killer_of_one(Stage& stage) {
 /// More than half of what the parent reads at once, and less than a pipe holds.
 constexpr std::size_t long_answer = 50'000;  // bytes
 
-Status root_of_last_words(Stage& stage) {
+Status root_of_last_answer(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
   LASTREF_CHECK(stage.start("killer"));
   ProcessBackend backend(session_of(stage), functions_of(stage));
@@ -109,7 +109,7 @@ Status root_of_last_words(Stage& stage) {
   const Value answer = std::string(long_answer, 'x');
   const auto outcomes = outcomes_of(stage, "run", backend, {{{"answer", {answer}}}});
   if (stage.is_undisturbed() && (!outcomes.front() || outcomes.front()->front() != answer)) {
-    stage.refute("B9: what a worker has answered before it died counts",
+    stage.refute("B9: an answer that a worker sent before its death counts",
                  outcomes.front() ? "another answer" : describe(outcomes.front().error()));
   }
   return terminate(stage, backend);
@@ -120,7 +120,7 @@ Status answer_late(Stage& stage) {
   const Status added = functions->add(
       "answer", [&stage](const TaskContext&, std::span<const Value> arguments) -> Result<Value> {
         stage.tell("a task runs");
-        stage.await("nobody hears it");
+        stage.await("the root is stopped");
         return arguments.front();
       });
   LASTREF_ASSERT(added.has_value());
@@ -128,12 +128,12 @@ Status answer_late(Stage& stage) {
 }
 
 /// Kills after the answer was written, and before it is read.
-Status killer_behind_the_answer(Stage& stage) {
+Status killer_after_answer(Stage& stage) {
   if (!stage.await("a task runs")) {
     return ok();
   }
   stage.stop("root");
-  stage.tell("nobody hears it");
+  stage.tell("the root is stopped");
   stage.wait_for_quiet();
   stage.kill("worker_1");
   stage.kill("worker_2");
@@ -141,23 +141,25 @@ Status killer_behind_the_answer(Stage& stage) {
   return ok();
 }
 
-const RegisteredScenario a_restarted_backend_has_its_options([] {
+const RegisteredScenario restarted_backend_keeps_options([] {
   return Scenario{
-      .name = "jobs/a_restarted_backend_has_its_options",
+      .name = "jobs/restarted_backend_keeps_options",
       .sentence =
-          "A backend is restarted: an array still travels as it was configured, and is held on its "
-          "way although nobody keeps it.",
+          "A backend is restarted. An array is still sent as configured, and is held in transit "
+          "although nothing else holds it.",
       .rows = {"B8", "B9"},
-      .roles = {{"root", root_that_restarts}, {"worker_1", look}, {"worker_2", look}},
+      .roles = {{"root", root_that_restarts},
+                {"worker_1", work_and_count},
+                {"worker_2", work_and_count}},
   };
 });
 
-const RegisteredScenario one_death_fails_all_that_is_on_its_way([] {
+const RegisteredScenario worker_death_fails_all_pending_batches([] {
   return Scenario{
-      .name = "jobs/one_death_fails_all_that_is_on_its_way",
+      .name = "jobs/worker_death_fails_all_pending_batches",
       .sentence =
-          "One of two workers is killed while both have a task: both batches fail with its "
-          "death, and the backend is ready for no more.",
+          "One of two workers is killed while both have a task. Both batches fail with its death, "
+          "and the backend accepts no more.",
       .rows = {"B9"},
       .roles = {{"root", root_of_a_dead_worker},
                 {"worker_1", work},
@@ -167,18 +169,17 @@ const RegisteredScenario one_death_fails_all_that_is_on_its_way([] {
   };
 });
 
-const RegisteredScenario the_last_answer_of_a_dead_worker_counts([] {
+const RegisteredScenario last_answer_of_dead_worker_counts([] {
   return Scenario{
-      .name = "jobs/the_last_answer_of_a_dead_worker_counts",
+      .name = "jobs/last_answer_of_dead_worker_counts",
       .sentence =
-          "A worker has answered and is killed before anybody has read that: the answer "
-          "counts.",
+          "A worker answers and is killed before any process reads the answer. The answer counts.",
       .rows = {"B9"},
-      .roles = {{"root", root_of_last_words},
+      .roles = {{"root", root_of_last_answer},
                 {"worker_1", answer_late},
                 {"worker_2", answer_late},
-                {"killer", killer_behind_the_answer}},
-      .outside_matrix = "its claim is about a root that is stopped where the scenario stops it",
+                {"killer", killer_after_answer}},
+      .outside_matrix = "its claim depends on where the scenario stops the root",
   };
 });
 

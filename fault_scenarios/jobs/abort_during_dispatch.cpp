@@ -13,7 +13,7 @@ class SlowReferences final : public References {
   using References::register_name;
   Status register_name(const Resource& resource, const std::optional<Identity>& identity) override {
     if (resource.type == ResourceType::file) {
-      stage_.tell("a batch is on its way");
+      stage_.tell("a batch is being sent");
       stage_.await("the pool has ended");
     }
     return references_->register_name(resource, identity);
@@ -43,21 +43,21 @@ Status root(Stage& stage) {
   bool is_sent = false;
   const auto thread = stage.os().start_thread([&] {
     is_sent = backend.apply_async({{"sum", {numbered()}}}, nullptr).has_value();
-    stage.tell("a batch is on its way");  // In case it has not come so far.
+    stage.tell("a batch is being sent");  // In case the dump failed before that.
   });
   LASTREF_CHECK(status_of(thread));
-  stage.await("a batch is on its way");
+  stage.await("a batch is being sent");
   const Status aborted = product.operation(
       "abort", [&] { return status_of(backend.abort_everything(/*ensure_ready=*/false)); });
   const std::size_t left = stage.processes("worker_1") + stage.processes("worker_2");
   if (stage.is_undisturbed() && left > 0) {
-    stage.refute("B8: whoever aborts leaves nothing of the pool",
-                 std::to_string(left) + " workers live on");
+    stage.refute("B8: no worker is left when an abort returns",
+                 std::to_string(left) + " workers still run");
   }
   stage.tell("the pool has ended");
   (*thread)->join();
   if (stage.is_undisturbed() && is_sent) {
-    stage.refute("B8: a pool that has ended takes nothing", "a batch was taken");
+    stage.refute("B8: an aborted pool accepts no batch", "a batch was accepted");
   }
   return first_failure(
       {aborted, product.operation("terminate", [&] { return backend.terminate(); })});
@@ -66,11 +66,11 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A pool is aborted while another thread dumps an array for it: its workers are dead when "
-          "that returns, and the batch is refused.",
+          "A pool is aborted while another thread dumps an array for it. When the abort returns, "
+          "its workers are dead, and the batch is refused.",
       .rows = {"B8"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
-      .outside_matrix = "it is about threads: its calls are those of other scenarios of workers",
+      .outside_matrix = "it tests threads: other job scenarios make the same calls",
   };
 });
 

@@ -29,7 +29,7 @@ Status root(Stage& stage) {
 
 const RegisteredScenario registered([] {
   return Scenario{
-      .sentence = "A task that wants workers of its own runs its tasks itself, with a warning.",
+      .sentence = "A task that requests workers of its own runs its tasks itself, with a warning.",
       .rows = {"B5", "B2"},
       .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}},
       .expected_noise = {"a worker starts no workers of its own: n_jobs is 1"},

@@ -12,7 +12,7 @@ Status root(Stage& stage) {
   const Value long_one = std::string(longer_than_a_pipe, 'x');
   const Outcome<List> outcome = jobs.run("run", {{"echo", {long_one}}});
   if (outcome && outcome->front() != Value(List{long_one})) {
-    stage.refute("no-corruption: what comes back is what was sent", "something else");
+    stage.refute("no-corruption: the result equals the argument", "another value");
   }
   return first_failure({status_of(outcome), jobs.end()});
 }
@@ -20,8 +20,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "An argument and a result that no pipe holds go through it in pieces, and nobody waits "
-          "for a dead reader or writer.",
+          "An argument and a result larger than a pipe are sent in pieces. No process waits for a "
+          "dead reader or writer.",
       .rows = {"B5", "B9"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
   };
