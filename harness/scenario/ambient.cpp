@@ -72,7 +72,7 @@ constexpr std::array table = {
     Ambient{.name = ambient::ordinary_user,
             .sentence = "a user who is not root",
             .differs = "without a scenario in which only root's tracker can clean up",
-            .without = "storage/shared_memory_becomes_forbidden"},
+            .without = "storage/shared_memory_becomes_read_only"},
     Ambient{.name = ambient::root, .sentence = "root, in whose world permission bits bind nobody"},
 };
 

@@ -416,8 +416,8 @@ shows(1 "VIOLATION canary/always_fails\n[^\n]+no-leak" stress --scenario canary/
   --runs 1)
 answers(2 " x" stress --scenario x)
 answers(2 "lastref stress" process-of-an-ungated-run a b c 0 e f)
-answers(3 "storage/a_full_dump_leaves_nothing" stress
-  --scenario storage/a_full_dump_leaves_nothing --runs 3)
+answers(3 "storage/later_dump_hits_full_shared_memory" stress
+  --scenario storage/later_dump_hits_full_shared_memory --runs 3)
 
 answers(0 "removed 0 " sweep --runtime ${FOLDER}/nothing)
 set(lost ${FOLDER}/lost/0123456789abcdef0123456789abcdef)

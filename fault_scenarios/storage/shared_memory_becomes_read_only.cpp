@@ -12,7 +12,7 @@ Status root(Stage& stage) {
     return ok();
   }
   LASTREF_TRY(parent, Parent::make(stage));
-  // The location is chosen, but forbidden before the folder is made.
+  // The location is chosen, but becomes read-only before the folder is made.
   LASTREF_CHECK(parent.resources().resolve_temp_folder_name());
   LASTREF_CHECK(stage.start("worker"));
   stage.outside().change_mode(shared_memory_folder, 0555);
@@ -25,13 +25,13 @@ Status root(Stage& stage) {
   LASTREF_CHECK(parent.clean_up());
   LASTREF_CHECK(parent.begin("next"));
   LASTREF_CHECK(parent.send("next", array));
-  // Forbidden after the context's first dump.
+  // Read-only after the context's first dump.
   LASTREF_TRY(folder, parent.resources().resolve_temp_folder_name());
   stage.outside().change_mode(folder.path, 0500);
   const Status refused = parent.send("other", numbered(3));
   stage.outside().change_mode(folder.path, 0700);
   if (refused && stage.is_undisturbed()) {
-    stage.refute("M1: a folder that may not be written to is an error", "it was written to");
+    stage.refute("M1: a dump into a read-only folder is an error", "it was written to");
   } else if (!refused) {
     must_name_the_variable(stage, refused.error());
   }
@@ -56,9 +56,8 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "/dev/shm is chosen and then closed: a context's first dump goes elsewhere, a later one "
-          "is "
-          "an error that names the variable to set.",
+          "/dev/shm is chosen and then becomes read-only. The first dump of a context moves to the "
+          "next location. A later dump is an error that names the variable to set.",
       .rows = {"M1"},
       .roles = {{"root", root}, {"worker", worker}},
       .failing_operations = {"reduce"},

@@ -13,7 +13,7 @@ Status root(Stage& stage) {
   const Status refused = parent.send("array", array);
   stage.limits().file_size(1U << 30U);
   if (refused && stage.is_undisturbed()) {
-    stage.refute("R12: a dump that is too long is an error", "it was sent");
+    stage.refute("R12: a dump beyond the file size limit is an error", "it was sent");
     return ok();
   }
   LASTREF_CHECK(parent.send("array", array));
@@ -24,9 +24,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A dump meets the limit of a file's size (RLIMIT_FSIZE): an error, of which nobody dies "
-          "and "
-          "nothing stays; without the limit the same array is sent.",
+          "A dump exceeds the file size limit (RLIMIT_FSIZE). It is an error, no process dies, and "
+          "nothing remains. Without the limit the same array is sent.",
       .rows = {"R12", "M1"},
       .roles = {{"root", root}, {"worker", receive_an_array}},
       .failing_operations = {"reduce"},

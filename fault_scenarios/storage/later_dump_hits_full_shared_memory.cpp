@@ -4,8 +4,8 @@
 namespace lastref::harness {
 namespace {
 
-/// Checks that an error names its place.
-void must_name_the_place(Stage& stage, const Error& error, const std::string& folder) {
+/// Checks that an error names its file.
+void must_name_the_file(Stage& stage, const Error& error, const std::string& folder) {
   if (stage.is_undisturbed() && error.subject.find(folder + '/') == std::string::npos) {
     stage.refute("E10: the error of a dump names its file", describe(error));
   }
@@ -27,12 +27,12 @@ Status fill_up(Stage& stage, std::uint64_t bytes, std::uint64_t inodes) {
   stage.limits().free_storage();
   if (refused) {
     if (stage.is_undisturbed()) {
-      stage.refute("R12: a dump that finds no space is an error", "it was sent");
+      stage.refute("R12: a dump without space is an error", "it was sent");
     }
     return ok();
   }
   must_name_the_variable(stage, refused.error());
-  must_name_the_place(stage, refused.error(), folder.path);
+  must_name_the_file(stage, refused.error(), folder.path);
   must_hold_one_file(stage, folder.path);
   LASTREF_CHECK(parent.send("other", other));
   for (const char* signal : {"array", "other"}) {
@@ -71,19 +71,19 @@ Scenario dump_fails(std::string sentence, Body root) {
   };
 }
 
-const RegisteredScenario a_full_dump_leaves_nothing([] {
+const RegisteredScenario later_dump_hits_full_shared_memory([] {
   return dump_fails(
-      "Shared memory runs full in the middle of a later dump: that is an error which names the "
-      "variable to set, nothing stays of the file, and with space again the same array is sent.",
+      "Shared memory runs full during a later dump. The error names the variable to set, and "
+      "nothing of the file remains. With space again the same array is sent.",
       root_without_bytes);
 });
 
-const RegisteredScenario no_inode_is_left_for_a_dump([] {
+const RegisteredScenario dump_without_inodes([] {
   Scenario scenario = dump_fails(
-      "Shared memory has no inode left when a dump begins: an error that names the variable to "
-      "set, and nothing stays.",
+      "Shared memory has no free inode when a dump begins. The error names the variable to set, "
+      "and nothing remains.",
       root_without_inodes);
-  scenario.name = "storage/no_inode_is_left_for_a_dump";
+  scenario.name = "storage/dump_without_inodes";
   return scenario;
 });
 

@@ -23,7 +23,7 @@ Status dump(Stage& stage,
     path = file->path();
     return ok();
   });
-  stage.tell(own);  // In case it has not come so far.
+  stage.tell(own);  // In case the dump failed before that.
   return dumped;
 }
 
@@ -55,8 +55,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Shared memory runs full while two threads dump into a new context: one chooses the next "
-          "location, both dump there, and nothing of their attempts stays.",
+          "Shared memory runs full while two threads dump into a new context. One chooses the next "
+          "location, both dump there, and nothing of their attempts remains.",
       .rows = {"M1", "R12"},
       .roles = {{"root", root}},
   };

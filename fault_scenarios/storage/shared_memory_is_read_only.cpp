@@ -21,7 +21,7 @@ Status root(Stage& stage) {
 
 const RegisteredScenario registered([] {
   return Scenario{
-      .sentence = "Nobody may write to /dev/shm: arrays travel through the next location.",
+      .sentence = "No user may write to /dev/shm. Arrays are sent through the next location.",
       .rows = {"M1"},
       .roles = {{"root", root}, {"worker", receive_an_array}},
       .kernel_only = true,

@@ -4,7 +4,7 @@
 namespace lastref::harness {
 namespace {
 
-/// With less space than has to be left to others, but as much as is needed.
+/// Shared memory has the needed space, but less than is reserved for others.
 Status choose_elsewhere(Stage& stage, Parent& parent) {
   LASTREF_CHECK(parent.begin("small"));
   LASTREF_TRY(folder, parent.resources().resolve_temp_folder_name());
@@ -34,10 +34,9 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Shared memory has less space than is left to others when one context's folder is "
-          "chosen, "
-          "and runs full in the middle of another's first dump: both go to the next location, and "
-          "nothing of the attempt stays.",
+          "Shared memory has less space than is reserved for others when one context's folder is "
+          "chosen. It runs full during another context's first dump. Both use the next location, "
+          "and nothing of the attempt remains.",
       .rows = {"R12", "M1"},
       .roles = {{"root", root}, {"worker", receive_an_array}},
   };
