@@ -57,7 +57,7 @@ constexpr std::array table = {
             .differs = "quiet: how a child has ended, the kernel tells nobody; without a scenario "
                        "that has to know when a pid is free again",
             .is_quiet_judged = false,
-            .without = "sweep/a_pid_is_reused"},
+            .without = "sweep/pid_of_dead_root_is_reused"},
     Ambient{.name = ambient::open_umask, .sentence = "umask 0", .rows = rows_of_umasks},
     Ambient{.name = ambient::closed_umask,
             .sentence = "umask 0777",

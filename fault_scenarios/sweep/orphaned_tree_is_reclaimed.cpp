@@ -25,8 +25,8 @@ Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
   LASTREF_CHECK(folder);
   if (stage.is_undisturbed() && !stage.outside().list(*folder).empty()) {
-    stage.refute("M7: the next start reclaims what a dead tree has left",
-                 *folder + " is still there");
+    stage.refute("M7: the next start removes the leftovers of an orphaned tree",
+                 *folder + " still exists");
   }
   LASTREF_TRY(parent, Parent::make(stage));
   LASTREF_CHECK(parent.send("array", numbered()));
@@ -36,8 +36,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A tree is killed whole, tracker and all: the next start finds its folder of arrays and "
-          "takes it away.",
+          "All processes of a tree are killed, including its tracker. The next start finds its "
+          "folder of arrays and removes it.",
       .rows = {"M7"},
       .roles = {{"root", root}, {"victim", victim}},
       .possible_noise = {"the tracker was killed by signal 9; starting another"},

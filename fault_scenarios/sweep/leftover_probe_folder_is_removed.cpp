@@ -12,7 +12,7 @@ Status root(Stage& stage) {
   stage.outside().make_folder(left, 0700);
   LASTREF_CHECK(parent.send("array", numbered()));
   if (stage.os().status_at(left)) {
-    stage.refute("M7: what the dead left where they tried a location goes", left + " is there");
+    stage.refute("M7: leftovers of a tested location are removed", left + " still exists");
   }
   return first_failure({parent.arrived("array"), parent.clean_up()});
 }
@@ -20,11 +20,11 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A process was killed while it tried whether a folder can be made: the next manager that "
-          "looks for a location takes away what is left of that.",
+          "A process was killed while it tested whether a folder can be made. The next manager "
+          "that chooses a location removes the leftover.",
       .rows = {"M1", "M7"},
       .roles = {{"root", root}},
-      .outside_matrix = "its calls are those of arrays/array_round_trip",
+      .outside_matrix = "arrays/array_round_trip makes the same calls",
   };
 });
 

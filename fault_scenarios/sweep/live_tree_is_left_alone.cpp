@@ -22,7 +22,7 @@ Status worker(Stage& stage) {
   LASTREF_TRY(array, worker.receive("array"));
   LASTREF_TRY(path, stage.receive("path"));
   const bool was_there = stage.os().status_at(path).has_value();
-  // A tree is dead when its every process is: not when it has lost its root.
+  // A tree is orphaned when all its processes are dead, and not when only its root is.
   stage.kill("root");
   stage.tell("sweep");
   stage.await("sweeper_a has swept");
@@ -37,9 +37,8 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Two sweeps at once find a tree that has lost its root and still has a worker: they "
-          "leave it "
-          "alone.",
+          "Two sweeps at the same time find a tree that has lost its root and still has a worker. "
+          "They leave it alone.",
       .rows = {"M7"},
       .roles = {{"root", send_and_stay_alive},
                 {"worker", worker},

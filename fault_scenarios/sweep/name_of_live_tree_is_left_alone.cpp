@@ -55,13 +55,14 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A tree is killed whole that had counted a folder and a file in it, which a live tree "
-          "counts as well: the next start leaves both alone, and the folder to a later one.",
+          "All processes of a tree are killed. It had counted a folder and a file in it, which a "
+          "live tree also counts. The next start leaves both alone, and leaves the folder to a "
+          "later start.",
       .rows = {"M7", "E4"},
       .roles = {{"root", root}, {"victim", victim}, {"next", next}},
       .possible_noise = {"the tracker was killed by signal 9; starting another",
                          "is left alone: a live tree counts it"},
-      .outside_matrix = "a name of two trees goes with the first of them, and oracles know one",
+      .outside_matrix = "oracles do not know names that two trees count",
       .leaves_to_the_next_start = true,
   };
 });

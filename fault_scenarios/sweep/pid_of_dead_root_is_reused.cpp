@@ -39,12 +39,12 @@ Status root(Stage& stage) {
   LASTREF_CHECK(stage.start("namesake"));
   const Result<std::string> namesake = stage.receive("namesake");
   if (namesake && *namesake != *pid && stage.is_undisturbed()) {
-    stage.refute("the pid is used again", *namesake + " in place of " + *pid);
+    stage.refute("the pid is reused", *namesake + " in place of " + *pid);
   }
   const Status led = stage.product().lead();
   if (led && stage.is_undisturbed() && !stage.outside().list(*folder).empty()) {
-    stage.refute("M7: a dead tree is known by its lock, whoever has its pids now",
-                 *folder + " is still there");
+    stage.refute("M7: an orphaned tree is detected by its lock, even if its pids are reused",
+                 *folder + " still exists");
   }
   stage.tell("go");
   return first_failure({status_of(namesake), led});
@@ -53,9 +53,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A tree is killed whole, and another process gets the pid of its root: the next start "
-          "takes "
-          "away what the dead left all the same.",
+          "All processes of a tree are killed, and another process gets the pid of its root. The "
+          "next start still removes the leftovers.",
       .rows = {"M7"},
       .roles = {{"root", root}, {"victim", victim}, {"namesake", namesake}},
       .possible_noise = {"the tracker was killed by signal 9; starting another"},
