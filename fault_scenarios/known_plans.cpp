@@ -22,36 +22,36 @@ const std::vector<KnownPlan>& known_plans() {
        .faults = {"root/read(pipe.read)#6 fail_always EIO",
                   "root/signal_process(process:worker_1)#1 pause"}},
       // A tracker dies when no process can join it any more, and when only its lock is left.
-      {.scenario = "tracker/a_lock_is_taken_while_the_tree_ends",
+      {.scenario = "tracker/lock_is_taken_during_tracker_exit",
        .faults = {"tracker/unlink(socket)#1 kill_before"}},
-      {.scenario = "tracker/a_lock_is_taken_while_the_tree_ends",
+      {.scenario = "tracker/lock_is_taken_during_tracker_exit",
        .faults = {"tracker/unlink(lock)#1 kill_before"}},
       // The last messages of a dead process are not read before its death is known.
-      {.scenario = "tracker/the_last_words_of_the_dead_count",
+      {.scenario = "tracker/last_release_of_dead_process_counts",
        .faults = {"tracker/receive(conn:root)#5 fail_once EAGAIN"}},
-      // A name is to be forgotten in the middle of its clean-up.
-      {.scenario = "tracker/a_name_is_wanted_while_it_goes",
+      // A name is to be forgotten during its cleanup.
+      {.scenario = "tracker/name_is_reused_during_cleanup",
        .faults = {"tracker/read_folder(first)#1 pause"}},
       // The other name is registered again while it waits for its turn.
-      {.scenario = "tracker/a_name_is_wanted_while_it_goes",
+      {.scenario = "tracker/name_is_reused_during_cleanup",
        .faults = {"tracker/make_pipe()#1 pause"},
        .seed = 12},
       // A name cannot be unlinked several times: the end of the tree is another try.
-      {.scenario = "tracker/the_last_process_leaves_each_type",
+      {.scenario = "tracker/last_process_leaves_each_type",
        .faults = {"tracker/unlink_shm(lastref-left)#1 fail_once EACCES",
                   "tracker/unlink_shm(lastref-left)#2 fail_once EACCES",
                   "tracker/unlink_shm(lastref-left)#3 fail_once EACCES"}},
       // The message that a name was forgotten is still unread when it is held again.
-      {.scenario = "tracker/a_forgotten_name_is_held_again", .faults = {"client_a/poll()#2 pause"}},
+      {.scenario = "tracker/forgotten_name_is_held_again", .faults = {"client_a/poll()#2 pause"}},
       // A restarted tracker reads the forget, and the next register, before a holder has announced.
-      {.scenario = "tracker/a_forgotten_name_is_held_again",
+      {.scenario = "tracker/forgotten_name_is_held_again",
        .faults = {"tracker/poll()#4 kill_blocked", "client_a/shut_down(tracker)#1 pause"}},
       // A name that could not be removed is registered again, and the ledger refuses it.
       {.scenario = "arrays/context_is_reused",
        .faults = {"tracker/remove_folder(arrays:call)#1 fail_in_all EBUSY",
                   "tracker/write_at(ledger)#16 fail_always EIO"}},
-      // No thread can be started for the clean-up.
-      {.scenario = "tracker/a_huge_folder_keeps_nobody_waiting",
+      // No thread can be started for the cleanup.
+      {.scenario = "tracker/huge_folder_blocks_no_client",
        .faults = {"tracker/start_thread()#1 fail_once EAGAIN"}},
       // Two threads find that a cache has outgrown its map.
       {.scenario = "caches/threads_share_cache", .faults = {"root/word_load()#8 pause"}},

@@ -3,7 +3,7 @@
 namespace lastref::harness {
 namespace {
 
-// Leaves a file that was never registered, and lies about it: a gate that accepts this accepts
+// Leaves a file that was never registered, and refutes a claim: a gate that accepts this accepts
 // everything.
 Status root(Stage& stage) {
   Product& product = stage.product();
@@ -13,7 +13,7 @@ Status root(Stage& stage) {
 }
 
 const RegisteredScenario registered([] {
-  return Scenario{.sentence = "The gate says no.",
+  return Scenario{.sentence = "It fails without a fault, and the gate has to report it.",
                   .rows = {},
                   .roles = {{"root", root}},
                   .outside_matrix = "it fails without a fault",

@@ -16,12 +16,12 @@ Status root(Stage& stage) {
   LASTREF_CHECK(stage.start("client_b"));
   stage.await("a holds");
   stage.await("b holds");
-  stage.await("never said");  // Waits until the tracker was asked. So do the next ones.
+  stage.await("never sent 1");  // Waits until the tracker was asked. So do the next ones.
   stage.kill("client_a");
-  stage.await("nor is this");
+  stage.await("never sent 2");
   stage.tell("b may go");
   stage.await("b holds half");
-  stage.await("nor is that");
+  stage.await("never sent 3");
   stage.tell("b may end");
   stage.await("b is done");
   return product.client().probe();
@@ -79,11 +79,11 @@ Status client_b(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Two processes hold 1,500 names, some of them twice; one is killed, the other lets go of "
-          "half: each count is right all the time, in answers of many packets.",
+          "Two processes hold 1,500 names, some of them twice. One is killed, and the other "
+          "releases half. Every count is exact at all times, in answers of many packets.",
       .rows = {"T11", "T9"},
       .roles = {{"root", root}, {"client_a", client_a}, {"client_b", client_b}},
-      .outside_matrix = "it is about size: too many sites",
+      .outside_matrix = "it tests size and has too many sites",
   };
 });
 

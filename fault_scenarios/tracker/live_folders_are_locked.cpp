@@ -1,4 +1,4 @@
-// A program that removes files by age meets the folders of a live tree in each phase of its life.
+// A program that removes files by age meets the folders of a live tree in each phase.
 #include <string>
 
 #include "fault_scenarios/support/array_travel.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 void must_be_locked(Stage& stage, const std::string& folder) {
   if (stage.is_undisturbed() && !stage.outside().is_locked(folder)) {
-    stage.refute("M7: what removes by age passes over the folders of a live tree",
+    stage.refute("M7: a program that removes by age skips the folders of a live tree",
                  folder + " is not locked");
   }
 }
@@ -60,9 +60,9 @@ Status client_a(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "An outsider that removes files by age comes to the folder of a tree and to that of its "
-          "arrays: with root and tracker, without the tracker, and without the root it passes over "
-          "them.",
+          "An outsider that removes files by age finds the folder of a tree and that of its "
+          "arrays. It skips them: with root and tracker, without the tracker, and without the "
+          "root.",
       .rows = {"M7"},
       .roles = {{"root", root}, {"client_a", client_a}},
       .expected_noise = {"the tracker was killed by signal 9; starting another"},

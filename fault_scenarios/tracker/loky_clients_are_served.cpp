@@ -20,10 +20,10 @@ Status root(Stage& stage) {
   const Resource left = product.file("left.bin");
   const Resource folder = product.folder("left");
   tracker::LokyClient client(stage.os(), by_hand.write.get());
-  const auto say = [&](const char* lines) {
+  const auto send = [&](const char* lines) {
     return os::write_all(stage.os(), by_hand.write.get(), os::bytes_of(lines));
   };
-  const Status probed = say("PROBE:0:noop\nPROBE::\n");
+  const Status probed = send("PROBE:0:noop\nPROBE::\n");
   for (const Resource& resource : {with_colon, with_colon, folder, left}) {
     LASTREF_CHECK(client.register_name(resource));
   }
@@ -31,7 +31,7 @@ Status root(Stage& stage) {
   const Resource broken{.type = ResourceType::file,
                         .name = product.file("x").name + ":file\nMAYBE_UNLINK:" + left.name};
   if (client.register_name(broken)) {
-    stage.refute("T12: a name with a line end in it is refused", "it was sent");
+    stage.refute("T12: a name with a line break is refused", "it was sent");
   }
   Status made;
   for (const Resource& resource : {with_colon, folder, left}) {
@@ -39,7 +39,7 @@ Status root(Stage& stage) {
   }
   const Status unlinked = first_failure({client.maybe_unlink(with_colon),
                                          client.maybe_unlink(with_colon),
-                                         say("BAD LINE\nREGISTER:x:y\n"),
+                                         send("BAD LINE\nREGISTER:x:y\n"),
                                          client.maybe_unlink(product.file("unknown"))});
   by_hand.write.close_quietly();
   return first_failure({interrupted, probed, made, unlinked, wait_for_end(stage, by_hand)});
@@ -48,8 +48,8 @@ Status root(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Loky mode: lines register, release and forget; at the end of the pipe the rest "
-          "is cleaned up.",
+          "In loky mode, lines register, release and forget names. At the end of the pipe the "
+          "remaining names are cleaned up.",
       .rows = {"T12", "T5", "T1"},
       .roles = {{"root", root}},
       .expected_noise = {"malformed line",

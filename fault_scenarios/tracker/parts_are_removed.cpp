@@ -1,4 +1,4 @@
-// An outsider removes each part of a live tree, in each phase of the tree's life.
+// An outsider removes each part of a live tree, in each phase.
 #include <array>
 #include <string>
 #include <utility>
@@ -45,7 +45,7 @@ void remove(Stage& stage, const std::string& tree, Part part) {
   }
 }
 
-/// While a tracker is replaced, all other processes may wait for a while, and that is no end.
+/// While a tracker is replaced, all other processes may wait. The signal can still come.
 void await(Stage& stage, const std::string& signal) {
   constexpr int tries_max = 100;
   for (int tries = 0; tries < tries_max && !stage.await(signal); ++tries) {
@@ -69,7 +69,7 @@ void check(Stage& stage, const std::string& tree, const Resource& held, std::siz
   product.must_exist(held);
   const auto names = stage.outside().list(tree);
   if (names != std::vector<std::string>{"ledger", "lock", "socket"}) {
-    stage.refute("T6: what was removed of a tree is made again",
+    stage.refute("T6: a removed part of a tree is made again",
                  std::to_string(names.size()) + " names in its folder");
   }
 }
@@ -205,7 +205,7 @@ Status before_each_restart(Stage& stage) {
 Body at_the_end(Part part) {
   return [part](Stage& stage) -> Status {
     Product& product = stage.product();
-    const Resource file = product.file("left_behind.bin");
+    const Resource file = product.file("leftover.bin");
     LASTREF_CHECK(lead_and_hold(stage, file));
     LASTREF_TRY(tree, product.client().tree());
     remove(stage, tree, part);
@@ -219,8 +219,8 @@ Scenario removed(std::string phase, std::string sentence, std::vector<Role> role
   return {
       .name = "tracker/parts_are_removed_" + std::move(phase),
       .sentence =
-          "An outsider removes the lock, the socket, the ledger, the folder of a tree, and "
-          "the runtime folder, one after the other, " +
+          "An outsider removes a tree's lock, socket, ledger, folder and runtime folder, "
+          "one by one, " +
           std::move(sentence),
       .rows = {"T6", "M7"},
       .roles = std::move(roles),
@@ -232,10 +232,10 @@ Scenario removed(std::string phase, std::string sentence, std::vector<Role> role
 
 Scenario ended_without(Part part, const std::string& name) {
   return {
-      .name = "tracker/a_tree_ends_without_" + name,
+      .name = "tracker/tree_ends_without_" + name,
       .sentence = "An outsider removes the " + std::string(name_of(part)) +
-                  " of a tree, and its tracker is killed; then the root leaves with a name held: "
-                  "the name is cleaned up.",
+                  " of a tree, and its tracker is killed. Then the root leaves while it holds a "
+                  "name. The name is cleaned up.",
       .rows = {"T6", "M7"},
       .roles = {{"root", at_the_end(part)}},
       .expected_noise = {"were removed"},
@@ -250,47 +250,46 @@ const RegisteredScenario parts_are_removed_before_each_join([] {
     roles.push_back({late_client(part), join_late(part)});
   }
   return removed("before_each_join",
-                 "each time before a process joins: it joins, and no count is lost.",
+                 "each time before a process joins. It joins, and no count is lost.",
                  std::move(roles));
 });
 
 const RegisteredScenario parts_are_removed_while_held([] {
-  return removed("while_held",
-                 "while two processes hold a file: the root makes it again, and no count is lost.",
-                 {{"root", while_held}, {"client_a", hold_until_told}});
+  return removed(
+      "while_held",
+      "while two processes hold a file. The root makes each again, and no count is lost.",
+      {{"root", while_held}, {"client_a", hold_until_told}});
 });
 
 const RegisteredScenario parts_are_removed_before_each_death([] {
   return removed("before_each_death",
-                 "each time before the tracker is killed: the next one counts as the last did.",
+                 "each time before the tracker is killed. The restarted one has the same counts.",
                  {{"root", before_each_death}, {"client_a", hold_until_told}});
 });
 
 const RegisteredScenario parts_are_removed_before_each_restart([] {
   return removed("before_each_restart",
-                 "each time after the death of the tracker and before the start of the next one: "
-                 "that counts as the last did.",
+                 "each time between the death of the tracker and its restart. The restarted one "
+                 "has the same counts.",
                  {{"root", stay}, {"client_a", before_each_restart}});
 });
 
-const RegisteredScenario a_tree_ends_without_its_lock([] {
-  return ended_without(Part::lock, "its_lock");
+const RegisteredScenario tree_ends_without_lock([] { return ended_without(Part::lock, "lock"); });
+
+const RegisteredScenario tree_ends_without_socket([] {
+  return ended_without(Part::socket, "socket");
 });
 
-const RegisteredScenario a_tree_ends_without_its_socket([] {
-  return ended_without(Part::socket, "its_socket");
+const RegisteredScenario tree_ends_without_ledger([] {
+  return ended_without(Part::ledger, "ledger");
 });
 
-const RegisteredScenario a_tree_ends_without_its_ledger([] {
-  return ended_without(Part::ledger, "its_ledger");
+const RegisteredScenario tree_ends_without_folder([] {
+  return ended_without(Part::tree_folder, "folder");
 });
 
-const RegisteredScenario a_tree_ends_without_its_folder([] {
-  return ended_without(Part::tree_folder, "its_folder");
-});
-
-const RegisteredScenario a_tree_ends_without_its_runtime_folder([] {
-  return ended_without(Part::runtime_folder, "its_runtime_folder");
+const RegisteredScenario tree_ends_without_runtime_folder([] {
+  return ended_without(Part::runtime_folder, "runtime_folder");
 });
 
 }  // namespace

@@ -5,8 +5,8 @@ namespace lastref::harness {
 namespace {
 
 /// A second client of the same process and tree: joins, is served, and leaves.
-Status come_and_go(Stage& stage) {
-  return stage.product().operation("come and go", [&]() -> Status {
+Status join_and_leave(Stage& stage) {
+  return stage.product().operation("join and leave", [&]() -> Status {
     LASTREF_TRY(tree, stage.product().client().tree());
     LASTREF_TRY(other, tracker::Client::join(stage.os(), tree));
     return other->probe();
@@ -23,14 +23,14 @@ Status root(Stage& stage) {
   LASTREF_CHECK(product.lead());
   LASTREF_CHECK(product.register_name(file));
   LASTREF_CHECK(product.make(file));
-  const Status gone = come_and_go(stage);
+  const Status left = join_and_leave(stage);
   const Status swept = sweep_here(stage);
   // A sweep that checks now finds the lock of a live process.
   LASTREF_CHECK(stage.start("sweeper"));
   stage.await("it is swept");
   const Status probed = product.client().probe();
   product.must_exist(file);
-  return first_failure({gone, swept, probed, product.release(file)});
+  return first_failure({left, swept, probed, product.release(file)});
 }
 
 Status sweeper(Stage& stage) {
@@ -42,8 +42,8 @@ Status sweeper(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Two clients of one process are in the same tree, one leaves, and their process sweeps: "
-          "the lock of the other stays, and a sweep leaves the tree alone.",
+          "Two clients of one process are in the same tree. One leaves, and the process sweeps: "
+          "the lock of the other remains, and a sweep leaves the tree alone.",
       .rows = {"T6", "E3", "M7"},
       .roles = {{"root", root}, {"sweeper", sweeper}},
   };

@@ -38,8 +38,8 @@ Status client(Stage& stage, const std::string& self) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Two processes release the last two references to a file at once; it is removed "
-          "once, and nobody hangs.",
+          "Two processes release the last two references to a file at the same time. It is removed "
+          "once, and no process hangs.",
       .rows = {"T3", "T9"},
       .roles = {{"root", root},
                 {"client_a", [](Stage& stage) { return client(stage, "a"); }},

@@ -15,7 +15,7 @@ namespace lastref::harness {
 class RegisteredScenario {
  public:
   /// @param make   called once, when the catalog is first asked for. A scenario without a name is
-  ///               named for its file: "tracker/the_root_is_killed".
+  ///               named for its file: "tracker/root_is_killed".
   explicit RegisteredScenario(
       Scenario (*make)(),
       const std::source_location& where = std::source_location::current()) noexcept

@@ -411,7 +411,7 @@ answers(2 "--preemptions" explore canary/always_fails --preemptions few)
 answers(1 "VIOLATION canary/always_fails" explore canary/always_fails --preemptions 0)
 
 shows(0 "7 runs .*1 scenarios, [0-6] .*kills" stress
-  --scenario tracker/a_holder_is_killed --runs 7 --worlds 1)
+  --scenario tracker/holder_is_killed --runs 7 --worlds 1)
 shows(1 "VIOLATION canary/always_fails\n[^\n]+no-leak" stress --scenario canary/always_fails
   --runs 1)
 answers(2 " x" stress --scenario x)

@@ -141,7 +141,7 @@ class GateProcess : public testing::Test {
 
 /// Few runs; then the names in /dev/shm, between bars. The exit code is the gate's.
 const std::string few_and_names =
-    "--scenario tracker/a_second_tracker_gives_way --random 10 --budget 2; "
+    "--scenario tracker/second_tracker_exits --random 10 --budget 2; "
     "code=$?; echo \"|$(ls -A /dev/shm)|\"; exit $code";
 
 bool is_clean_or_incomplete(int code) {
@@ -223,13 +223,13 @@ TEST_F(GateProcess, leaves_a_signal_ignored_that_its_program_ignores) {
 }
 
 TEST_F(GateProcess, runs_all_in_the_ambients_of_a_row_that_nobody_else_shows) {
-  const int code = exit_of("--row E8 --scenario 'tracker/a_second_*'", as_it_is);
+  const int code = exit_of("--row E8 --scenario 'tracker/second_*'", as_it_is);
   if (code == 2) {  // There are no ambients where the machine lacks part of the world.
     EXPECT_THAT(said_, HasSubstr("E8"));
     return;
   }
   EXPECT_EQ(code, 0) << said_;
-  EXPECT_THAT(said_, HasSubstr("tracker/a_second_tracker_gives_way"));
+  EXPECT_THAT(said_, HasSubstr("tracker/second_tracker_exits"));
   EXPECT_THAT(said_, HasSubstr("\n  stranger "));
   EXPECT_THAT(said_, testing::Not(HasSubstr("\n  elsewhere ")));
   EXPECT_THAT(said_, HasSubstr("(0 clean, 0 matrix, "));
@@ -269,7 +269,7 @@ TEST_F(GateProcess, says_after_an_interruption_how_far_it_was_and_goes_on_there)
 }
 
 TEST_F(GateProcess, ends_at_once_at_a_second_signal_and_takes_its_runs_along) {
-  start("--scenario tracker/a_hundred_thousand_names", as_it_is);
+  start("--scenario tracker/hundred_thousand_names", as_it_is);
   read_until("clean runs");
   ::kill(pid_, SIGINT);
   ::kill(pid_, SIGTERM);

@@ -74,7 +74,7 @@ TEST(SimScenarios, two_clients_release_the_last_reference_while_one_dies_by_halv
 /// The name has been registered, the answer was lost, and the connection is closed. Between the new
 /// announcement and the repeated register, no process seems to hold it.
 TEST(SimScenarios, a_name_stays_when_the_answer_to_its_register_is_lost_T6) {
-  expect_well(*scenario_named("tracker/a_forgotten_name_begins_anew"),
+  expect_well(*scenario_named("tracker/forgotten_name_is_registered_again"),
               {"tracker/send(conn:root)#4 fail_once EPIPE", "root/send(tracker)#4 pause"});
 }
 
@@ -144,7 +144,7 @@ TEST(SimScenarios, nobody_notices_what_is_benign_T1_T2_T3_T6) {
         "")
         << fault;
   }
-  const Outcome ended = expect_well(*scenario_named("tracker/the_root_leaves_first"),
+  const Outcome ended = expect_well(*scenario_named("tracker/root_leaves_first"),
                                     {"root/wait_child(process:tracker)#1 fail_once EINTR"});
   EXPECT_EQ(ended.standard_error, "");
 }
@@ -201,7 +201,7 @@ TEST(SimScenarios, who_stood_by_in_vain_ends_the_pool_that_it_leads_B8) {
 TEST(SimScenarios, what_could_not_be_forgotten_is_removed_at_the_second_try_as_well_T7) {
   for (const char* written : {"tracker/write_at(ledger)#4 fail_once ENOSPC",
                               "tracker/write_at(ledger)#6 fail_once ENOSPC"}) {
-    EXPECT_GT(times_struck(*scenario_named("tracker/a_name_is_wanted_while_it_goes"),
+    EXPECT_GT(times_struck(*scenario_named("tracker/name_is_reused_during_cleanup"),
                            {written, "tracker/remove_folder(first)#1 fail_once EACCES"}),
               50U)
         << written;
@@ -215,7 +215,7 @@ TEST(SimScenarios, a_client_without_a_descriptor_to_connect_with_says_so_T6) {
     SimWorld world;
     world.keep_journal(true);
     const Plan plan{.faults = {parse_fault(fault).value()}, .choices = {}, .seed = {}};
-    const Outcome outcome = world.run(*scenario_named("tracker/the_tracker_is_killed"), plan);
+    const Outcome outcome = world.run(*scenario_named("tracker/tracker_is_killed"), plan);
     EXPECT_EQ(outcome.faults_fired, 1U) << fault;
     EXPECT_NE(world.journal().find(std::string("file:/dev/shm/world/files/first.bin = ") + error),
               std::string::npos)
@@ -230,7 +230,7 @@ TEST(SimScenarios, a_client_that_cannot_use_its_own_pipe_says_why_T3) {
   const Plan plan{.faults = {parse_fault("root/write(pipe.write)#2 fail_once EIO").value()},
                   .choices = {},
                   .seed = {}};
-  const Outcome outcome = world.run(*scenario_named("tracker/the_tracker_is_killed"), plan);
+  const Outcome outcome = world.run(*scenario_named("tracker/tracker_is_killed"), plan);
   EXPECT_EQ(outcome.faults_fired, 1U);
   EXPECT_NE(world.journal().find("root register file:/dev/shm/world/files/second.bin = EIO"),
             std::string::npos)
@@ -241,10 +241,10 @@ TEST(SimScenarios, a_client_that_cannot_use_its_own_pipe_says_why_T3) {
 /// The thread that receives the forget is late, and so is the one that waits for another tracker.
 TEST(SimScenarios, a_name_that_is_held_anew_stays_however_late_its_holder_hears_T3_T6) {
   for (const char* fault : {"client_a/poll()#2 pause", "client_a/find_lock(lock)#1 pause"}) {
-    expect_well(*scenario_named("tracker/a_forgotten_name_is_held_again"), {fault});
+    expect_well(*scenario_named("tracker/forgotten_name_is_held_again"), {fault});
   }
   // A restarted tracker must forget the name before the holder has announced.
-  expect_well(*scenario_named("tracker/a_forgotten_name_is_held_again"),
+  expect_well(*scenario_named("tracker/forgotten_name_is_held_again"),
               {"tracker/poll()#4 kill_blocked", "client_a/shut_down(tracker)#1 pause"});
 }
 
@@ -253,7 +253,7 @@ TEST(SimScenarios, who_leaves_says_what_it_has_to_say_T3) {
   constexpr std::string_view full = "client_a/send(tracker)#4 fail_once EAGAIN";
   for (const char* then :
        {"client_a/send(tracker)#5 fail_once EAGAIN", "client_a/poll()#5 fail_once EINTR"}) {
-    EXPECT_EQ(expect_well(*scenario_named("tracker/release_against_register"), {full, then})
+    EXPECT_EQ(expect_well(*scenario_named("tracker/release_races_with_register"), {full, then})
                   .standard_error,
               "")
         << then;
@@ -261,7 +261,7 @@ TEST(SimScenarios, who_leaves_says_what_it_has_to_say_T3) {
 }
 
 TEST(SimScenarios, a_release_fails_that_nobody_will_say_T3) {
-  expect_well(*scenario_named("tracker/a_relative_name_means_one_place"),
+  expect_well(*scenario_named("tracker/relative_name_is_made_absolute"),
               {"root/send(tracker)#4 fail_once EAGAIN", "root/write(pipe.write)#1 fail_once EIO"});
 }
 
@@ -296,9 +296,9 @@ TEST(SimScenarios, what_comes_after_a_fault_has_callers_and_nothing_else_has) {
   SimWorld world;
   Plan plan{
       .faults = {parse_fault("tracker/poll()#4 kill_before").value()}, .choices = {}, .seed = {}};
-  EXPECT_TRUE(world.run(*scenario_named("tracker/the_tracker_is_killed"), plan).crossings.empty());
+  EXPECT_TRUE(world.run(*scenario_named("tracker/tracker_is_killed"), plan).crossings.empty());
   plan.wants_aftermath = true;
-  const Outcome outcome = world.run(*scenario_named("tracker/the_tracker_is_killed"), plan);
+  const Outcome outcome = world.run(*scenario_named("tracker/tracker_is_killed"), plan);
   ASSERT_EQ(outcome.faults_fired, 1U);
   bool was_replaced = false;
   for (const Crossing& crossing : outcome.crossings) {
@@ -311,7 +311,7 @@ TEST(SimScenarios, what_comes_after_a_fault_has_callers_and_nothing_else_has) {
 
 TEST(SimScenarios, two_enumerations_of_a_clean_run_are_the_same) {
   for (const Scenario& scenario : {*scenario_named("tracker/two_holders_release_at_once"),
-                                   *scenario_named("tracker/the_tracker_is_killed")}) {
+                                   *scenario_named("tracker/tracker_is_killed")}) {
     const Plan plan{.faults = {}, .choices = {}, .seed = {}, .wants_crossings = true};
     SimWorld world({.arena = true});
     const Outcome first = world.run(scenario, plan);   // on the heap
