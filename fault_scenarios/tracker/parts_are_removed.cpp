@@ -269,7 +269,7 @@ const RegisteredScenario parts_are_removed_before_each_death([] {
 
 const RegisteredScenario parts_are_removed_before_each_restart([] {
   return removed("before_each_restart",
-                 "each time between the death of the tracker and its restart. The restarted one "
+                 "each time between the tracker's death and its restart. The restarted one "
                  "has the same counts.",
                  {{"root", stay}, {"client_a", before_each_restart}});
 });
