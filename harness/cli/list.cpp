@@ -1,5 +1,6 @@
 // list: lists scenarios, rows of the specification with the scenarios that cover them, rows of the
 // table of calls, and probes.
+#include <array>
 #include <iostream>
 #include <utility>
 #include <vector>
@@ -24,37 +25,39 @@
 namespace lastref::harness {
 namespace {
 
-std::string_view name_of(Traits traits) {
-  switch (traits) {
-    case Traits::plain:
-      return "plain";
-    case Traits::blocks:
-      return "blocks";
-    case Traits::shortens:
-      return "shortens";
-    case Traits::waits_short:
-      return "waits, shortens";
+/// "blocks, shortens".
+std::string text_of_traits(const CallRow& row) {
+  constexpr std::array names = {std::pair{Traits::blocks, "blocks"},
+                                std::pair{Traits::shortens, "shortens"},
+                                std::pair{Traits::observes, "observes"},
+                                std::pair{Traits::process_private, "process-private"},
+                                std::pair{Traits::private_on_pipes, "private on pipes"}};
+  std::vector<std::string_view> traits;
+  for (const auto& [trait, name] : names) {
+    if (has(row.traits, trait)) {
+      traits.emplace_back(name);
+    }
   }
-  return {};
+  return traits.empty() ? "plain" : fmt::format("{}", fmt::join(traits, ", "));
 }
 
 /// "EMFILE ENOSPC": the errnos of a call with that response, in `where`.
-std::string errors_answered(Call call, Response how, Response ResponseRow::*where) {
+std::string errors_answered(const CallRow& row, Response how, Response ErrorRow::*where) {
   std::vector<std::string> errors;
-  for (const ResponseRow& row : response_rows()) {
-    if (row.call == call && row.*where == how) {
-      errors.push_back(name_of_error(row.error));
+  for (const ErrorRow& error : row.errors) {
+    if (error.*where == how) {
+      errors.push_back(name_of_error(error.error));
     }
   }
   return fmt::format("{}", fmt::join(errors, " "));
 }
 
 /// "retry: EINTR · fail: EACCES EMFILE".
-std::string text_of_responses(Call call, Response ResponseRow::*where) {
+std::string text_of_responses(const CallRow& row, Response ErrorRow::*where) {
   std::vector<std::string> parts;
   for (const Response how :
        {Response::ignore, Response::retry, Response::answer, Response::fall_back, Response::fail}) {
-    if (const std::string errors = errors_answered(call, how, where); !errors.empty()) {
+    if (const std::string errors = errors_answered(row, how, where); !errors.empty()) {
       parts.push_back(fmt::format("{}: {}", name_of(how), errors));
     }
   }
@@ -62,9 +65,9 @@ std::string text_of_responses(Call call, Response ResponseRow::*where) {
 }
 
 /// One line for all processes, or one for trackers and one for others where they differ.
-std::string lines_of_responses(Call call) {
-  const std::string tracker = text_of_responses(call, &ResponseRow::in_tracker);
-  const std::string others = text_of_responses(call, &ResponseRow::elsewhere);
+std::string lines_of_responses(const CallRow& row) {
+  const std::string tracker = text_of_responses(row, &ErrorRow::in_tracker);
+  const std::string others = text_of_responses(row, &ErrorRow::elsewhere);
   std::string lines;
   const auto add = [&lines](std::string_view who, const std::string& responses) {
     if (!responses.empty()) {
@@ -77,7 +80,7 @@ std::string lines_of_responses(Call call) {
     add("tracker", tracker);
     add("others", others);
   }
-  if (is_needed_to_clean_up(call)) {
+  if (has(row.traits, Traits::needed)) {
     lines += "    a tracker in which it fails from then on may leave names to the next start\n";
   }
   return lines;
@@ -92,8 +95,8 @@ std::string text_of_points() {
       "  fall back  done elsewhere, or said on standard error, or as below\n"
       "  fail       the word that it is part of fails with it; a tracker says so\n\n";
   for (const CallRow& row : call_rows()) {
-    text += fmt::format("{:<18} {:<22} {}\n", row.method, row.point, name_of(row.traits));
-    text += lines_of_responses(row.call);
+    text += fmt::format("{:<18} {:<22} {}\n", row.method, row.point, text_of_traits(row));
+    text += lines_of_responses(row);
   }
   for (const StepRow& row : step_rows()) {
     text += fmt::format("{:<18} {:<22} step\n", row.name, row.point);

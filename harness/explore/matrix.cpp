@@ -26,10 +26,6 @@ const CallRow* row_called(std::string_view method) {
   return found == rows.end() ? nullptr : &*found;
 }
 
-bool shortens(const CallRow& row) {
-  return row.traits == Traits::shortens || row.traits == Traits::waits_short;
-}
-
 void add_kills_and_times(const Site& site, const Seen& seen, std::vector<Fault>& faults) {
   faults.push_back({.site = site, .kind = FaultKind::kill_before});
   faults.push_back({.site = site, .kind = FaultKind::kill_before, .whole_tree = true});
@@ -63,7 +59,7 @@ bool is_started_again(const Site& site) {
 }
 
 void add_failures(const Site& site, const CallRow& row, std::vector<Fault>& faults) {
-  for (const int error : row.errnos) {
+  for (const auto& [error, in_tracker, elsewhere] : row.errors) {
     faults.push_back({.site = site, .kind = FaultKind::fail_once, .error = error});
     if (error != EINTR) {
       faults.push_back({.site = site, .kind = FaultKind::fail_always, .error = error});
@@ -72,7 +68,7 @@ void add_failures(const Site& site, const CallRow& row, std::vector<Fault>& faul
       }
     }
   }
-  if (shortens(row)) {
+  if (has(row.traits, Traits::shortens)) {
     faults.push_back({.site = site, .kind = FaultKind::shorten});
   }
 }

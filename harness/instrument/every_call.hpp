@@ -56,7 +56,10 @@ constexpr Call row_above(Call call) noexcept {
   template <>                                                                              \
   struct CallOf<Call::method> {                                                            \
     using Method = decltype(&os::Os::method);                                              \
-    static constexpr Traits traits = Traits::trait;                                        \
+    static constexpr Traits traits = [] {                                                  \
+      using enum Traits;                                                                   \
+      return trait;                                                                        \
+    }();                                                                                   \
     template <typename Of, typename... Given>                                              \
     static decltype(auto) make(Of& of, Given&&... given) {                                 \
       return of.method(std::forward<Given>(given)...);                                     \
@@ -106,8 +109,7 @@ inline constexpr bool can_fail = requires(AnswerOf<call> answer) {
 
 /// Whether it may transfer fewer bytes than it is given.
 template <Call call>
-inline constexpr bool may_shorten =
-    CallOf<call>::traits == Traits::shortens || CallOf<call>::traits == Traits::waits_short;
+inline constexpr bool may_shorten = has(CallOf<call>::traits, Traits::shortens);
 
 /// The arguments of a call, or the first `taken(size)` bytes of them if it may transfer fewer.
 template <Call call, typename Given, typename Taken>

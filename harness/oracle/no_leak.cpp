@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <map>
 
+#include <lastref/call.hpp>
+
 #include "harness/oracle/benign.hpp"
 #include "harness/oracle/file_readers.hpp"
 #include "harness/oracle/holdings.hpp"
@@ -10,7 +12,6 @@
 #include "harness/oracle/oracles.hpp"
 #include "harness/oracle/whole_files.hpp"
 #include "harness/scenario/ambient.hpp"
-#include "harness/scenario/responses.hpp"
 
 namespace lastref::harness::oracle {
 namespace {
@@ -37,8 +38,10 @@ bool may_leave(const Evidence& evidence, const Record& record) {
   const bool is_for_ever = std::ranges::any_of(evidence.plan.faults, [&](const Fault& fault) {
     return fails_for_ever(fault, record.role.view(), record.name.view());
   });
-  const bool is_needed = is_for_ever && is_tracker(record) &&
-                         (is_needed_to_clean_up(record.call) || record.name == allocation_site);
+  const bool is_needed =
+      is_for_ever && is_tracker(record) &&
+      (record.name == allocation_site ||
+       (record.call != Call::none && has(row_of(record.call).traits, Traits::needed)));
   // If all trackers die of the same fault, the root starts only a few.
   const bool is_in_all =
       is_tracker(record) && std::ranges::any_of(evidence.plan.faults, [](const Fault& fault) {

@@ -81,7 +81,7 @@ bool fails_for_ever(const Fault& fault, std::string_view role, std::string_view 
 bool may_be_cut(std::string_view call, std::string_view object, std::int64_t bytes) noexcept;
 
 /// Whether the fault must have no visible effect: a single errno that the program has to ignore or
-/// retry (responses.def), a shortened transfer, which has to be continued, a pause, or ignored
+/// retry (calls.def), a shortened transfer, which has to be continued, a pause, or ignored
 /// signals.
 bool is_benign(const Fault& fault) noexcept;
 

@@ -1,8 +1,7 @@
 #include "harness/scenario/responses.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
+#include <span>
 
 #include "harness/scenario/fault.hpp"
 
@@ -10,23 +9,6 @@ namespace lastref::harness {
 namespace {
 
 constexpr std::string_view tracker_role = "tracker";
-
-constexpr std::array rows = {
-#define LASTREF_RESPONSE(call, error, in_tracker, elsewhere) \
-  ResponseRow{Call::call, error, Response::in_tracker, Response::elsewhere},
-#define LASTREF_NEEDED(call)
-#include "harness/scenario/responses.def"
-#undef LASTREF_RESPONSE
-#undef LASTREF_NEEDED
-};
-
-constexpr std::array needed = {
-#define LASTREF_RESPONSE(call, error, in_tracker, elsewhere)
-#define LASTREF_NEEDED(call) Call::call,
-#include "harness/scenario/responses.def"
-#undef LASTREF_RESPONSE
-#undef LASTREF_NEEDED
-};
 
 }  // namespace
 
@@ -52,21 +34,16 @@ bool is_unnoticed(Response response) noexcept {
   return response == Response::ignore || response == Response::retry;
 }
 
-std::span<const ResponseRow> response_rows() noexcept {
-  return rows;
-}
-
 Response response_to(Call call, int error, std::string_view role) noexcept {
-  const auto found = std::ranges::find_if(
-      rows, [&](const ResponseRow& row) { return row.call == call && row.error == error; });
-  if (found == rows.end()) {
+  if (call == Call::none) {
+    return Response::none;
+  }
+  const std::span errors = row_of(call).errors;
+  const auto found = std::ranges::find(errors, error, &ErrorRow::error);
+  if (found == errors.end()) {
     return Response::none;
   }
   return base_of(role) == tracker_role ? found->in_tracker : found->elsewhere;
-}
-
-bool is_needed_to_clean_up(Call call) noexcept {
-  return std::ranges::find(needed, call) != needed.end();
 }
 
 }  // namespace lastref::harness

@@ -31,28 +31,6 @@ class SimThread final : public os::Thread {
   bool joined_ = false;
 };
 
-/// Whether the call may reveal what others have done. Queries between a word and the data that it
-/// guards, such as the length of the file, do not order anything.
-bool hears_of_others(Call call) noexcept {
-  switch (call) {
-    case Call::accept:
-    case Call::connect:
-    case Call::find_lock:
-    case Call::lock_range:
-    case Call::open:
-    case Call::open_process:
-    case Call::poll:
-    case Call::read:
-    case Call::read_at:
-    case Call::receive:
-    case Call::spawn:
-    case Call::wait_child:
-      return true;
-    default:
-      return false;
-  }
-}
-
 std::string subject_of(const About& about) {
   if (const auto path = about.path()) {
     return std::string(*path);
@@ -98,7 +76,7 @@ void SimOs::orders(Call call) noexcept {
   if (call != Call::write && call != Call::write_at) {
     late.release(*process_);
   }
-  if (hears_of_others(call)) {
+  if (has(row_of(call).traits, Traits::observes)) {
     late.acquire(*process_);
   }
 }

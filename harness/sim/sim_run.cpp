@@ -276,26 +276,16 @@ Reach SimInterceptor::reach_of(const PendingCall& pending_call) const {
   if (strikes_at(pending_call.name)) {
     return Reach::everybody;  // A death here concerns all processes.
   }
-  const bool is_pipe =
-      pending_call.object.starts_with("pipe.") && !run_.machine.kernel.pipes_travel;
-  switch (pending_call.call) {
-    case Call::make_socket:
-    case Call::make_pipe:
-    case Call::start_thread:
-    case Call::entropy:
-    case Call::peer_of:
-    case Call::working_folder:
-    case Call::sync:
-      return Reach::process;
-    case Call::read:
-    case Call::write:
-      return is_pipe ? Reach::process : Reach::everybody;
-    case Call::close:
-      return is_pipe || pending_call.object.starts_with("process:") ? Reach::process
-                                                                    : Reach::everybody;
-    default:
-      return Reach::everybody;
+  if (pending_call.call == Call::none) {
+    return Reach::everybody;
   }
+  const CallRow& row = row_of(pending_call.call);
+  const bool is_private_object =
+      (pending_call.object.starts_with("pipe.") && !run_.machine.kernel.pipes_travel) ||
+      pending_call.object.starts_with("process:");
+  const bool is_private = has(row.traits, Traits::process_private) ||
+                          (has(row.traits, Traits::private_on_pipes) && is_private_object);
+  return is_private ? Reach::process : Reach::everybody;
 }
 
 void SimInterceptor::let_others_go_first(const PendingCall& pending_call) noexcept {

@@ -9,18 +9,28 @@
 namespace lastref {
 namespace {
 
-/// A list of errnos that a row can point at; it may be empty, which a plain array may not.
-template <int... values>
-struct Errnos {
-  static constexpr std::array<int, sizeof...(values)> list{values...};
+/// A list that a row can refer to; it may be empty, which a plain array may not.
+template <ErrorRow... rows>
+struct Errors {
+  static constexpr std::array<ErrorRow, sizeof...(rows)> list{rows...};
 };
 
-constexpr CallRow calls[] = {
+constexpr auto make_calls() noexcept {
+  using enum Traits;
+  return std::to_array<CallRow>({
+#define LASTREF_ERROR(error, in_tracker, elsewhere)  \
+  ErrorRow {                                         \
+    error, Response::in_tracker, Response::elsewhere \
+  }
 #define LASTREF_CALL(method, point, traits, ...) \
-  {Call::method, #method, point, Traits::traits, Errnos<__VA_ARGS__>::list},
+  {Call::method, #method, point, traits, Errors<__VA_ARGS__>::list},
 #include <lastref/calls.def>
 #undef LASTREF_CALL
-};
+#undef LASTREF_ERROR
+  });
+}
+
+constexpr std::array calls = make_calls();
 
 constexpr StepRow steps[] = {
 #define LASTREF_STEP(name, point) {Step::name, #name, point},

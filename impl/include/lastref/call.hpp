@@ -22,8 +22,35 @@ enum class Step : std::uint8_t {
 #undef LASTREF_STEP
 };
 
-/// What a call may do other than succeed and fail; see calls.def.
-enum class Traits : std::uint8_t { plain, blocks, shortens, waits_short };
+/// A set of properties of a call; see calls.def.
+enum class Traits : std::uint8_t {
+  plain = 0,
+  blocks = 1,
+  shortens = 2,
+  observes = 4,
+  process_private = 8,
+  private_on_pipes = 16,
+  needed = 32,
+};
+
+constexpr Traits operator|(Traits one, Traits other) noexcept {
+  return static_cast<Traits>(static_cast<unsigned>(one) | static_cast<unsigned>(other));
+}
+
+/// Whether `traits` contains the single trait `one`.
+constexpr bool has(Traits traits, Traits one) noexcept {
+  return (static_cast<unsigned>(traits) & static_cast<unsigned>(one)) != 0;
+}
+
+/// What a program may do about an error of a call; see calls.def.
+enum class Response : std::uint8_t { none, ignore, retry, answer, fall_back, fail };
+
+/// An error of a call that is worth trying.
+struct ErrorRow {
+  int error;  ///< errno
+  Response in_tracker;
+  Response elsewhere;
+};
 
 /// A row of the table of calls.
 struct CallRow {
@@ -31,7 +58,7 @@ struct CallRow {
   std::string_view method;
   const char* point;  ///< Null-terminated, because libfiu requires it.
   Traits traits;
-  std::span<const int> errnos;  ///< errno values worth trying, in the order of the table.
+  std::span<const ErrorRow> errors;  ///< In the order of the table.
 };
 
 /// A row of the table of steps.

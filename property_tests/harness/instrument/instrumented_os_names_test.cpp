@@ -144,7 +144,7 @@ TEST_P(InstrumentedRenames, leave_the_old_state_when_they_fail) {
   ASSERT_TRUE(kernel_.make_folder(path_of("full/below"), 0700));
   const auto folder = os_.open(path_of("a"), {.folder = true});
   ASSERT_TRUE(folder);
-  for (const int error : row_of(GetParam().call).errnos) {
+  for (const auto& [error, in_tracker, elsewhere] : row_of(GetParam().call).errors) {
     InstrumentedOs::arm(GetParam().call, error);
     const Status failed = rename("a", "b");
     EXPECT_EQ(failed.error().code, std::errc{error});

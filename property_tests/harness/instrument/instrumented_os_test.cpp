@@ -75,7 +75,7 @@ TEST_P(InstrumentedOsTest, a_call_passes_the_interceptor_before_and_after) {
 }
 
 TEST_P(InstrumentedOsTest, its_point_is_reached_and_gives_each_errno_of_its_row) {
-  for (const int error : row_of(GetParam()).errnos) {
+  for (const auto& [error, in_tracker, elsewhere] : row_of(GetParam()).errors) {
     InstrumentedOs::arm(GetParam(), error);
     const Status answer = perform();
     ASSERT_FALSE(answer);
@@ -91,7 +91,7 @@ TEST_P(InstrumentedOsTest, its_point_is_reached_and_gives_each_errno_of_its_row)
 TEST_P(InstrumentedOsTest,
        a_failure_by_wish_of_the_interceptor_is_made_only_where_that_is_the_truth) {
   std::ptrdiff_t truths = 0;
-  for (const int error : row_of(GetParam()).errnos) {
+  for (const auto& [error, in_tracker, elsewhere] : row_of(GetParam()).errors) {
     interceptor_.injection.error = error;
     truths += is_made_all_the_same(GetParam(), error) ? 1 : 0;
     const Status answer = perform();

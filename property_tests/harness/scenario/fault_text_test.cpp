@@ -1,4 +1,6 @@
 // fault_text_test: every fault has a text that reads back, and garbage has none.
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -16,7 +18,7 @@ namespace {
 std::vector<int> errors_of_table() {
   std::vector<int> errors;
   for (const CallRow& row : call_rows()) {
-    errors.insert(errors.end(), row.errnos.begin(), row.errnos.end());
+    std::ranges::transform(row.errors, std::back_inserter(errors), &ErrorRow::error);
   }
   return errors;
 }

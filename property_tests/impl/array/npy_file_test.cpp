@@ -446,7 +446,7 @@ TEST_P(NpyFaults, any_call_may_fail_with_any_of_its_errnos_and_nothing_is_left_R
   int runs = 0;
   for (std::size_t index = 0; index < counting.crossed.size(); ++index) {
     const Call call = counting.crossed[index];
-    for (const int error : row_of(call).errnos) {
+    for (const auto& [error, in_tracker, elsewhere] : row_of(call).errors) {
       SCOPED_TRACE(std::string(name_of(call)) + " fails with " + std::to_string(error));
       FailingInterceptor failing(index, error);
       harness::InstrumentedOs os(kernel, failing);

@@ -60,10 +60,10 @@ class FailingOs final : public os::KernelOs {
   template <typename Make>
   auto cross(Call call, Make make) -> decltype(make()) {
     if (fails_at && thread_id() == process_id() && crossed++ == *fails_at) {
-      const auto errnos = row_of(call).errnos;
-      if (number < errnos.size()) {
+      const auto errors = row_of(call).errors;
+      if (number < errors.size()) {
         failed = call;
-        return failure(std::errc{errnos[number]}, "as planned", call);
+        return failure(std::errc{errors[number].error}, "as planned", call);
       }
     }
     return make();

@@ -43,21 +43,25 @@ TEST(CallTable, no_two_rows_share_a_method_or_a_point) {
 TEST(CallTable, errnos_of_a_row_are_errors_and_named_once) {
   for (const CallRow& row : call_rows()) {
     std::set<int> seen;
-    for (const int code : row.errnos) {
+    for (const auto& [code, in_tracker, elsewhere] : row.errors) {
       EXPECT_GT(code, 0) << row.method;
       EXPECT_TRUE(seen.insert(code).second) << row.method << ' ' << code;
     }
   }
 }
 
-TEST(CallTable, a_row_has_its_traits_and_errnos_in_the_order_of_the_table) {
+TEST(CallTable, a_row_has_its_traits_and_errors_in_the_order_of_the_table) {
   const CallRow& row = row_of(Call::read);
   EXPECT_STREQ(row.point, "os/fs/read");
-  EXPECT_EQ(row.traits, Traits::waits_short);
-  ASSERT_EQ(row.errnos.size(), 2U);
-  EXPECT_EQ(static_cast<std::errc>(row.errnos[0]), std::errc::io_error);
-  EXPECT_EQ(static_cast<std::errc>(row.errnos[1]), std::errc::interrupted);
-  EXPECT_TRUE(row_of(Call::now).errnos.empty());
+  EXPECT_TRUE(has(row.traits, Traits::blocks));
+  EXPECT_TRUE(has(row.traits, Traits::shortens));
+  EXPECT_FALSE(has(row.traits, Traits::needed));
+  ASSERT_EQ(row.errors.size(), 2U);
+  EXPECT_EQ(static_cast<std::errc>(row.errors[0].error), std::errc::io_error);
+  EXPECT_EQ(row.errors[0].in_tracker, Response::fail);
+  EXPECT_EQ(row.errors[0].elsewhere, Response::fall_back);
+  EXPECT_EQ(static_cast<std::errc>(row.errors[1].error), std::errc::interrupted);
+  EXPECT_TRUE(row_of(Call::now).errors.empty());
 }
 
 TEST(Describe, says_what_was_tried_on_what_and_why_it_failed) {

@@ -481,8 +481,9 @@ RC_GTEST_PROP(FolderProperties, one_failure_anywhere_is_made_good_by_the_next_at
     if (crossed++ != at) {
       return {};
     }
-    const auto errnos = row_of(crossing.call).errnos;
-    return {.fate = Fate::fail, .code = static_cast<std::errc>(errnos[which % errnos.size()])};
+    const auto errors = row_of(crossing.call).errors;
+    return {.fate = Fate::fail,
+            .code = static_cast<std::errc>(errors[which % errors.size()].error)};
   };
   RC_ASSERT(fixture.clean().has_value());
   fixture.os.director = {};

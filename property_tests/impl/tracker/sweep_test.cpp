@@ -315,7 +315,7 @@ TEST(Sweep, that_fails_or_is_killed_at_any_call_is_finished_by_the_next_M7) {
   }
   for (std::size_t at = 0; at < clean.size(); ++at) {
     std::vector<Decision> decisions{{.fate = Fate::die_before}, {.fate = Fate::die_after}};
-    for (const int code : row_of(clean[at].call).errnos) {
+    for (const auto& [code, in_tracker, elsewhere] : row_of(clean[at].call).errors) {
       // A sweep may believe an error that says that the file does not exist.
       if (static_cast<std::errc>(code) != std::errc::no_such_file_or_directory) {
         decisions.push_back({.fate = Fate::fail, .code = static_cast<std::errc>(code)});

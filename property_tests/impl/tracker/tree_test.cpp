@@ -472,7 +472,7 @@ std::vector<Crossing> crossings_of_making() {
 TEST(MakeTree, that_fails_at_any_call_with_any_errno_leaves_nothing_M7) {
   const std::vector<Crossing> clean = crossings_of_making();
   for (std::size_t at = 0; at < clean.size(); ++at) {
-    for (const int code : row_of(clean[at].call).errnos) {
+    for (const auto& [code, in_tracker, elsewhere] : row_of(clean[at].call).errors) {
       SCOPED_TRACE(testing::PrintToString(clean[at]) + ": " + std::to_string(code));
       TreeFixture fixture;
       PretendProcess root(fixture.locks);
