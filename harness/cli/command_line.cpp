@@ -119,9 +119,13 @@ CLI::App* add_list(CLI::App& app, ListOptions& options) {
   CLI::App* verb = app.add_subcommand("list", "The scenarios, with what each shows");
   CLI::Option* points =
       verb->add_flag("--points", options.points, "The calls, with the errnos that are tried");
+  CLI::Option* faults =
+      verb->add_flag("--faults", options.faults, "The kinds of faults, and their effects")
+          ->excludes(points);
   CLI::Option* probes =
       verb->add_flag("--probes", options.probes, "The conditions that a full gate has to see")
-          ->excludes(points);
+          ->excludes(points)
+          ->excludes(faults);
   CLI::Option* rows =
       verb->add_option("--rows",
                        options.rows,
@@ -130,6 +134,7 @@ CLI::App* add_list(CLI::App& app, ListOptions& options) {
           ->type_name("[GLOB]")
           ->expected(0, 1)
           ->excludes(points)
+          ->excludes(faults)
           ->excludes(probes);
   verb->add_option("--json", options.json, "For programs, as JSON; - is standard output")
       ->type_name("FILE")

@@ -58,6 +58,7 @@ struct GateOptions {
 
 struct ListOptions {
   bool points = false;
+  bool faults = false;
   bool probes = false;
   bool wants_rows = false;
   std::string rows;  ///< A pattern; empty: all of them, without the names of their parts.

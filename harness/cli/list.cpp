@@ -16,6 +16,7 @@
 #include "harness/cli/target.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/platform/names.hpp"
+#include "harness/scenario/fault.hpp"
 #include "harness/scenario/pattern.hpp"
 #include "harness/scenario/responses.hpp"
 #include "harness/scenario/scenario.hpp"
@@ -100,6 +101,14 @@ std::string text_of_points() {
   }
   for (const StepRow& row : step_rows()) {
     text += fmt::format("{:<18} {:<22} step\n", row.name, row.point);
+  }
+  return text;
+}
+
+std::string text_of_faults() {
+  std::string text;
+  for (const FaultRow& row : fault_rows()) {
+    text += fmt::format("{:<16} {}\n", row.name, row.sentence);
   }
   return text;
 }
@@ -212,6 +221,7 @@ void run(const ListOptions& options, Invocation& invocation) {
     return;
   }
   std::cout << (options.points   ? text_of_points()
+                : options.faults ? text_of_faults()
                 : options.probes ? text_of_probes()
                                  : text_of_scenarios())
             << std::flush;

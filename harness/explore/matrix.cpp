@@ -26,30 +26,20 @@ const CallRow* row_called(std::string_view method) {
   return found == rows.end() ? nullptr : &*found;
 }
 
-void add_kills_and_times(const Site& site, const Seen& seen, std::vector<Fault>& faults) {
-  faults.push_back({.site = site, .kind = FaultKind::kill_before});
-  faults.push_back({.site = site, .kind = FaultKind::kill_before, .whole_tree = true});
-  if (seen.came_back) {
-    faults.push_back({.site = site, .kind = FaultKind::kill_after});
-    faults.push_back({.site = site, .kind = FaultKind::pause});
+bool can_be_in(FaultPhase phase, const Seen& seen) {
+  switch (phase) {
+    case FaultPhase::before:
+      return true;
+    case FaultPhase::during_write:
+      return seen.may_be_cut;
+    case FaultPhase::blocked:
+      return seen.waited;
+    case FaultPhase::at_limit:
+      return seen.waited_with_limit;
+    case FaultPhase::after:
+      return seen.came_back;
   }
-  if (seen.may_be_cut) {
-    faults.push_back({.site = site, .kind = FaultKind::kill_amid});
-  }
-  if (seen.waited_with_limit) {
-    faults.push_back({.site = site, .kind = FaultKind::time_out});
-    faults.push_back({.site = site, .kind = FaultKind::time_out_always});
-  }
-  if (seen.waited) {
-    faults.push_back({.site = site, .kind = FaultKind::kill_blocked});
-  }
-}
-
-/// Any interrupted process may die of it, except a tracker (T1).
-void add_interrupts(const Site& site, std::vector<Fault>& faults) {
-  if (base_of(site.role) == tracker_role) {
-    faults.push_back({.site = site, .kind = FaultKind::interrupt});
-  }
+  LASTREF_ASSERT(false);
 }
 
 /// Whether the product starts another process in its place when it has ended.
@@ -58,18 +48,54 @@ bool is_started_again(const Site& site) {
   return role == tracker_role || role.starts_with(worker_role);
 }
 
-void add_failures(const Site& site, const CallRow& row, std::vector<Fault>& faults) {
-  for (const auto& [error, in_tracker, elsewhere] : row.errors) {
-    faults.push_back({.site = site, .kind = FaultKind::fail_once, .error = error});
-    if (error != EINTR) {
-      faults.push_back({.site = site, .kind = FaultKind::fail_always, .error = error});
-      if (is_started_again(site) && site.k == 1) {
-        faults.push_back({.site = site, .kind = FaultKind::fail_in_all, .error = error});
-      }
-    }
+bool can_last(FaultDuration duration, const Site& site, int error) {
+  switch (duration) {
+    case FaultDuration::once:
+      return true;
+    case FaultDuration::in_process:
+      return error != EINTR;
+    case FaultDuration::in_role:
+      return error != EINTR && is_started_again(site) && site.k == 1;
   }
-  if (has(row.traits, Traits::shortens)) {
-    faults.push_back({.site = site, .kind = FaultKind::shorten});
+  LASTREF_ASSERT(false);
+}
+
+/// Adds all faults of one row at a site. `call` is nullptr for a step.
+void add_faults(const FaultRow& row,
+                const Site& site,
+                const CallRow* call,
+                std::vector<Fault>& to) {
+  const Fault fault{.site = site, .kind = row.kind};
+  switch (row.effect) {
+    case FaultEffect::kill:
+      to.push_back(fault);
+      if (row.phase == FaultPhase::before) {
+        to.push_back({.site = site, .kind = row.kind, .whole_tree = true});
+      }
+      break;
+    case FaultEffect::fail:
+      for (const auto& [error, in_tracker, elsewhere] :
+           call == nullptr ? std::span<const ErrorRow>() : call->errors) {
+        if (can_last(row.duration, site, error)) {
+          to.push_back({.site = site, .kind = row.kind, .error = error});
+        }
+      }
+      break;
+    case FaultEffect::shorten:
+      if (call != nullptr && has(call->traits, Traits::shortens)) {
+        to.push_back(fault);
+      }
+      break;
+    case FaultEffect::interrupt:
+      // Any interrupted process may die of it, except a tracker (T1).
+      if (base_of(site.role) == tracker_role) {
+        to.push_back(fault);
+      }
+      break;
+    case FaultEffect::expire:
+    case FaultEffect::pause:
+      to.push_back(fault);
+      break;
   }
 }
 
@@ -91,10 +117,10 @@ std::vector<Fault> matrix_of(std::span<const Crossing> clean) {
       faults.push_back({.site = site, .kind = FaultKind::fail_always, .error = ENOMEM});
       continue;
     }
-    add_kills_and_times(site, seen, faults);
-    add_interrupts(site, faults);
-    if (const CallRow* row = row_called(site.name); row != nullptr) {
-      add_failures(site, *row, faults);
+    for (const FaultRow& row : fault_rows()) {
+      if (can_be_in(row.phase, seen)) {
+        add_faults(row, site, row_called(site.name), faults);
+      }
     }
   }
   std::ranges::sort(faults);

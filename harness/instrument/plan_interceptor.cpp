@@ -98,7 +98,7 @@ bool PlanInterceptor::is_hit(std::size_t index, const PendingCall& pending_call)
   if (fault.site.name != pending_call.name) {
     return false;
   }
-  const bool goes_on = is_for_ever(fault.kind) || fault.kind == FaultKind::time_out_always;
+  const bool goes_on = row_of(fault.kind).duration != FaultDuration::once;
   if (goes_on && state_.fired[index]) {
     return true;
   }
@@ -113,6 +113,30 @@ void PlanInterceptor::fire(const Fault& fault) noexcept {
   }
 }
 
+void PlanInterceptor::plan_kill(const Fault& fault,
+                                const PendingCall& pending_call,
+                                Injection& injection,
+                                const Fault*& dies) noexcept {
+  switch (row_of(fault.kind).phase) {
+    case FaultPhase::before:
+      dies = &fault;
+      break;
+    case FaultPhase::during_write:
+      if (may_be_cut(pending_call.name, pending_call.object, pending_call.value)) {
+        injection.shorten = true;
+        pending().kill_after = &fault;
+      }
+      break;
+    case FaultPhase::blocked:
+    case FaultPhase::at_limit:
+      pending().kill_blocked = &fault;
+      break;
+    case FaultPhase::after:
+      pending().kill_after = &fault;
+      break;
+  }
+}
+
 Injection PlanInterceptor::apply_faults(const PendingCall& pending_call,
                                         const Fault*& dies) noexcept {
   Injection injection;
@@ -121,43 +145,28 @@ Injection PlanInterceptor::apply_faults(const PendingCall& pending_call,
       continue;
     }
     const Fault& fault = faults_[index];
-    switch (fault.kind) {
-      case FaultKind::kill_before:
-        fire(fault);
-        dies = &fault;
+    const FaultRow& row = row_of(fault.kind);
+    if (row.phase == FaultPhase::before) {
+      fire(fault);
+    }
+    switch (row.effect) {
+      case FaultEffect::kill:
+        plan_kill(fault, pending_call, injection, dies);
         break;
-      case FaultKind::kill_after:
-        pending().kill_after = &fault;
-        break;
-      case FaultKind::kill_amid:
-        if (may_be_cut(pending_call.name, pending_call.object, pending_call.value)) {
-          injection.shorten = true;
-          pending().kill_after = &fault;
-        }
-        break;
-      case FaultKind::kill_blocked:
-        pending().kill_blocked = &fault;
-        break;
-      case FaultKind::fail_once:
-      case FaultKind::fail_always:
-      case FaultKind::fail_in_all:
-        fire(fault);
+      case FaultEffect::fail:
         injection.error = fault.error;
         break;
-      case FaultKind::shorten:
-        fire(fault);
+      case FaultEffect::shorten:
         injection.shorten = true;
         break;
-      case FaultKind::time_out:
-      case FaultKind::time_out_always:
+      case FaultEffect::expire:
         injection.late = true;
         pending().time_out = &fault;
         break;
-      case FaultKind::interrupt:
-        fire(fault);
+      case FaultEffect::interrupt:
         interrupt();
         break;
-      case FaultKind::pause:
+      case FaultEffect::pause:
         pending().pause = &fault;
         break;
     }

@@ -110,6 +110,11 @@ class PlanInterceptor : public Interceptor {
   bool is_new_chain(std::uint32_t callers);
   bool is_hit(std::size_t index, const PendingCall& pending_call) const noexcept;
   void fire(const Fault& fault) noexcept;
+  /// Plans the death of the process at the phase of the fault, or sets `dies`.
+  void plan_kill(const Fault& fault,
+                 const PendingCall& pending_call,
+                 Injection& injection,
+                 const Fault*& dies) noexcept;
   /// Applies the plan at this point. Sets `dies` if the process is to die before the call.
   Injection apply_faults(const PendingCall& pending_call, const Fault*& dies) noexcept;
   bool has_space_for_crossings() const noexcept { return records() < records_of_crossings_max; }

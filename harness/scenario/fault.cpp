@@ -13,18 +13,17 @@
 namespace lastref::harness {
 namespace {
 
-constexpr std::array kinds = {FaultKind::kill_before,
-                              FaultKind::kill_after,
-                              FaultKind::kill_amid,
-                              FaultKind::kill_blocked,
-                              FaultKind::fail_once,
-                              FaultKind::fail_always,
-                              FaultKind::fail_in_all,
-                              FaultKind::shorten,
-                              FaultKind::time_out,
-                              FaultKind::time_out_always,
-                              FaultKind::interrupt,
-                              FaultKind::pause};
+constexpr std::array rows = {
+#define LASTREF_FAULT(name, phase, effect, duration, sentence) \
+  FaultRow{FaultKind::name,                                    \
+           #name,                                              \
+           FaultPhase::phase,                                  \
+           FaultEffect::effect,                                \
+           FaultDuration::duration,                            \
+           sentence},
+#include "harness/scenario/fault_kinds.def"
+#undef LASTREF_FAULT
+};
 constexpr std::string_view whole_tree_token = "whole_tree";
 constexpr int errno_max = 133;
 /// Names of the descriptors of pipes: those that a process makes or was passed, and standard error.
@@ -39,9 +38,8 @@ std::string_view next_token(std::string_view& text) noexcept {
 }
 
 std::optional<FaultKind> parse_kind(std::string_view token) noexcept {
-  const auto found =
-      std::ranges::find_if(kinds, [&](FaultKind kind) { return name_of(kind) == token; });
-  return found == kinds.end() ? std::nullopt : std::optional(*found);
+  const auto* const found = std::ranges::find(rows, token, &FaultRow::name);
+  return found == rows.end() ? std::nullopt : std::optional(found->kind);
 }
 
 std::optional<int> parse_error(std::string_view token) noexcept {
@@ -63,39 +61,22 @@ Call call_named(std::string_view method) noexcept {
 
 }  // namespace
 
+std::span<const FaultRow> fault_rows() noexcept {
+  return rows;
+}
+
+const FaultRow& row_of(FaultKind kind) noexcept {
+  const auto index = static_cast<std::size_t>(kind);
+  LASTREF_ASSERT(index < rows.size());
+  return rows[index];
+}
+
 std::string_view name_of(FaultKind kind) noexcept {
-  switch (kind) {
-    case FaultKind::kill_before:
-      return "kill_before";
-    case FaultKind::kill_after:
-      return "kill_after";
-    case FaultKind::kill_amid:
-      return "kill_amid";
-    case FaultKind::kill_blocked:
-      return "kill_blocked";
-    case FaultKind::fail_once:
-      return "fail_once";
-    case FaultKind::fail_always:
-      return "fail_always";
-    case FaultKind::fail_in_all:
-      return "fail_in_all";
-    case FaultKind::shorten:
-      return "shorten";
-    case FaultKind::time_out:
-      return "time_out";
-    case FaultKind::time_out_always:
-      return "time_out_always";
-    case FaultKind::interrupt:
-      return "interrupt";
-    case FaultKind::pause:
-      return "pause";
-  }
-  LASTREF_ASSERT(false);
+  return row_of(kind).name;
 }
 
 bool is_kill(FaultKind kind) noexcept {
-  return kind == FaultKind::kill_before || kind == FaultKind::kill_after ||
-         kind == FaultKind::kill_amid || kind == FaultKind::kill_blocked;
+  return row_of(kind).effect == FaultEffect::kill;
 }
 
 bool may_be_cut(std::string_view call, std::string_view object, std::int64_t bytes) noexcept {
@@ -107,19 +88,19 @@ bool may_be_cut(std::string_view call, std::string_view object, std::int64_t byt
 }
 
 bool takes_error(FaultKind kind) noexcept {
-  return kind == FaultKind::fail_once || is_for_ever(kind);
+  return row_of(kind).effect == FaultEffect::fail;
 }
 
 bool is_for_ever(FaultKind kind) noexcept {
-  return kind == FaultKind::fail_always || kind == FaultKind::fail_in_all;
+  return takes_error(kind) && row_of(kind).duration != FaultDuration::once;
 }
 
 bool is_early_timeout(FaultKind kind) noexcept {
-  return kind == FaultKind::time_out || kind == FaultKind::time_out_always;
+  return row_of(kind).effect == FaultEffect::expire;
 }
 
 bool fails_for_ever(const Fault& fault, std::string_view role, std::string_view call) noexcept {
-  const bool is_meant = fault.kind == FaultKind::fail_in_all
+  const bool is_meant = row_of(fault.kind).duration == FaultDuration::in_role
                             ? base_of(fault.site.role) == base_of(role)
                             : fault.site.role == role;
   return is_for_ever(fault.kind) && is_meant && fault.site.name == call;
@@ -130,16 +111,19 @@ std::string to_text(const Site& site) {
 }
 
 bool is_benign(const Fault& fault) noexcept {
-  switch (fault.kind) {
-    case FaultKind::shorten:
-    case FaultKind::interrupt:
-    case FaultKind::pause:
+  switch (row_of(fault.kind).effect) {
+    case FaultEffect::shorten:
+    case FaultEffect::interrupt:
+    case FaultEffect::pause:
       return true;
-    case FaultKind::fail_once:
-      return is_unnoticed(response_to(call_named(fault.site.name), fault.error, fault.site.role));
-    default:
+    case FaultEffect::fail:
+      return !is_for_ever(fault.kind) &&
+             is_unnoticed(response_to(call_named(fault.site.name), fault.error, fault.site.role));
+    case FaultEffect::kill:
+    case FaultEffect::expire:
       return false;
   }
+  LASTREF_ASSERT(false);
 }
 
 std::string to_text(const Fault& fault) {

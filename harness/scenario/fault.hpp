@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,23 +12,30 @@
 
 namespace lastref::harness {
 
-/// What can be injected at a crossing. The order is that of the matrix columns.
+/// One row of fault_kinds.def, in its order.
 enum class FaultKind : std::uint8_t {
-  kill_before,   ///< SIGKILL instead of the call.
-  kill_after,    ///< SIGKILL after the call has had its effect.
-  kill_amid,     ///< SIGKILL in the middle of a write: about half of the bytes are written.
-  kill_blocked,  ///< SIGKILL while the call waits; only for sites that waited in the clean run.
-  fail_once,     ///< The call fails with `error`, this time.
-  fail_always,   ///< It fails from now on, for this role and call, on any object.
-  fail_in_all,   ///< The same for every process of the role, including those started later.
-  shorten,       ///< The call transfers about half of the bytes, but at least one.
-  time_out,  ///< Its time limit ends at once: the clock jumps there, even if another thread could
-             ///< run.
-  time_out_always,  ///< The same from now on, for this role and call, whenever nothing is ready.
-  interrupt,        ///< SIGINT and SIGTERM arrive just before it. Processes that ignore them
-                    ///< survive.
-  pause,            ///< After it, its thread continues only when no other can.
+#define LASTREF_FAULT(name, ...) name,
+#include "harness/scenario/fault_kinds.def"
+#undef LASTREF_FAULT
 };
+
+/// See fault_kinds.def.
+enum class FaultPhase : std::uint8_t { before, during_write, blocked, at_limit, after };
+enum class FaultEffect : std::uint8_t { kill, fail, shorten, expire, interrupt, pause };
+enum class FaultDuration : std::uint8_t { once, in_process, in_role };
+
+struct FaultRow {
+  FaultKind kind;
+  std::string_view name;
+  FaultPhase phase;
+  FaultEffect effect;
+  FaultDuration duration;
+  std::string_view sentence;
+};
+
+/// All rows, in the order of the enumeration.
+std::span<const FaultRow> fault_rows() noexcept;
+const FaultRow& row_of(FaultKind kind) noexcept;
 
 std::string_view name_of(FaultKind kind) noexcept;
 /// Whether it kills the process.

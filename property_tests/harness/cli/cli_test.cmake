@@ -226,6 +226,7 @@ answers(2 "--rows" list --json -)
 answers(2 "list: ${FOLDER}/property_tests" list --rows --checkout ${FOLDER})
 answers(2 "--points" list --rows --points)
 answers(0 "link_made_again" list --probes)
+answers(0 "kill_before .*fail_in_all .*pause " list --faults)
 answers(2 "--probes" list --probes --points)
 
 shows(0 "T7 +enoent_is_tried_again" mutants --list)
