@@ -227,36 +227,10 @@ class HistoryReader {
   bool has_begun_ = false;
 };
 
-std::string_view text_of(Mistake mistake) noexcept {
-  switch (mistake) {
-    case Mistake::no_moments:
-      return "starts with neither [1..2] nor [1..]";
-    case Mistake::moments_reversed:
-      return "returns before it is invoked";
-    case Mistake::no_actor:
-      return "names no actor";
-    case Mistake::no_kind:
-      return "is neither get nor put nor freeze";
-    case Mistake::no_slot:
-      return "names no slot";
-    case Mistake::no_value:
-      return "puts no value";
-    case Mistake::no_ending:
-      return "does not end as its kind can";
-    case Mistake::text_left_over:
-      return "goes on after its end";
-    case Mistake::no_refusals:
-      return "does not say when puts may be refused";
-    case Mistake::late_refusals:
-      return "says too late when puts may be refused";
-  }
-  LASTREF_ASSERT(false);
-}
-
 }  // namespace
 
 std::string describe(const Misreading& misreading) {
-  return "line " + std::to_string(misreading.line) + " " + std::string(text_of(misreading.mistake));
+  return "line " + std::to_string(misreading.line) + " " + std::string(name_of(misreading.mistake));
 }
 
 bool is_name_of_actor(std::string_view name) noexcept {

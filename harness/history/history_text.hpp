@@ -14,30 +14,37 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include <tl/expected.hpp>
 
 #include "harness/history/history.hpp"
+#include "harness/platform/named_enum.hpp"
 
 namespace lastref::harness::oracle {
 
 /// The mistake in a line.
-enum class Mistake : std::uint8_t {
-  no_moments,        ///< It does not start with "[1..2]" or "[1..]".
-  moments_reversed,  ///< It returns before it is invoked.
-  no_actor,
-  no_kind,    ///< get, put or freeze
-  no_slot,    ///< a decimal number
-  no_value,   ///< 0x and lower-case hex digits
-  no_ending,  ///< It returned, but with an ending that its kind does not have; or it never
-              ///< returned, but has an ending.
-  text_left_over,
-  no_refusals,    ///< `refusals` without one of its three tokens
-  late_refusals,  ///< `refusals` twice, or after an operation
-};
+LASTREF_NAMED_ENUM(Mistake,
+                   // It does not start with "[1..2]" or "[1..]".
+                   (no_moments, "starts with neither [1..2] nor [1..]"),
+                   // It returns before it is invoked.
+                   (moments_reversed, "returns before it is invoked"),
+                   (no_actor, "names no actor"),
+                   // get, put or freeze
+                   (no_kind, "is neither get nor put nor freeze"),
+                   // a decimal number
+                   (no_slot, "names no slot"),
+                   // 0x and lower-case hex digits
+                   (no_value, "puts no value"),
+                   // It returned, but with an ending that its kind does not have; or it never
+                   // returned, but has an ending.
+                   (no_ending, "does not end as its kind can"),
+                   (text_left_over, "goes on after its end"),
+                   // `refusals` without one of its three tokens
+                   (no_refusals, "does not say when puts may be refused"),
+                   // `refusals` twice, or after an operation
+                   (late_refusals, "says too late when puts may be refused"));
 
 struct Misreading {
   std::size_t line = 0;  ///< From 1.

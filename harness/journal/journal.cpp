@@ -50,22 +50,6 @@ struct Journal::Head {
   std::byte space[sizeof(Record) - 8];
 };
 
-std::string_view name_of(RecordKind kind) noexcept {
-  switch (kind) {
-    case RecordKind::begin:
-      return "begin";
-    case RecordKind::end:
-      return "end";
-    case RecordKind::operation_begin:
-      return "operation_begin";
-    case RecordKind::operation_end:
-      return "operation_end";
-    case RecordKind::fact:
-      return "fact";
-  }
-  LASTREF_ASSERT(false);
-}
-
 std::string to_text(const Record& record) {
   std::string line;
   append(line, record.role.view());

@@ -14,6 +14,7 @@
 #include <lastref/call.hpp>
 
 #include "harness/platform/hash.hpp"
+#include "harness/platform/named_enum.hpp"
 
 namespace lastref::harness {
 
@@ -54,15 +55,17 @@ class Text {
   std::array<char, capacity - 1> bytes_{};
 };
 
-enum class RecordKind : std::uint8_t {
-  begin,            ///< A crossing begins: the call is about to be made.
-  end,              ///< It returned. No other thread ran since `begin`, unless it waited.
-  operation_begin,  ///< An operation of the Product begins ("register"),
-  operation_end,    ///< and returned.
-  fact,             ///< The world observed something, named by `name`: see namespace fact.
-};
-
-std::string_view name_of(RecordKind kind) noexcept;
+LASTREF_NAMED_ENUM(RecordKind,
+                   // A crossing begins: the call is about to be made.
+                   (begin, "begin"),
+                   // It returned. No other thread ran since `begin`, unless it waited.
+                   (end, "end"),
+                   // An operation of the Product begins ("register"),
+                   (operation_begin, "operation_begin"),
+                   // and returned.
+                   (operation_end, "operation_end"),
+                   // The world observed something, named by `name`: see namespace fact.
+                   (fact, "fact"));
 
 /// The facts that a world may record, in `name`.
 namespace fact {

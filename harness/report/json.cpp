@@ -78,9 +78,9 @@ Json json_of(const OracleReport& oracle) {
 
 Json json_of(const UnpromisedCount<std::uint64_t>& unpromised) {
   Json reasons = Json::object();
-  for (std::size_t at = 0; at <= static_cast<std::size_t>(last_why_unpromised); ++at) {
+  for (std::size_t at = 0; at < names_of(WhyUnpromised()).size(); ++at) {
     const auto why = static_cast<WhyUnpromised>(at);
-    for (std::size_t of = 0; of <= static_cast<std::size_t>(last_name_kind); ++of) {
+    for (std::size_t of = 0; of < names_of(NameKind()).size(); ++of) {
       const auto kind = static_cast<NameKind>(of);
       if (const std::uint64_t count = unpromised.count(why, kind); count > 0) {
         reasons[std::string(name_of(why))][std::string(name_of(kind))] = count;

@@ -2,12 +2,18 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+
+#include "harness/platform/named_enum.hpp"
 
 namespace lastref::harness {
 
 /// The phases of a campaign, in this order.
-enum class CampaignPhase : std::uint8_t { clean, matrix, second_level, ambients, random };
+LASTREF_NAMED_ENUM(CampaignPhase,
+                   (clean, "clean runs"),
+                   (matrix, "matrix"),
+                   (second_level, "second level"),
+                   (ambients, "ambients"),
+                   (random, "random runs"));
 
 struct CampaignProgress {
   CampaignPhase phase = CampaignPhase::clean;

@@ -79,7 +79,7 @@ struct OracleReport {
   std::size_t looked = 0;  ///< those with something that could have been wrong,
   std::size_t filled = 0;  ///< and those where that was not empty or zero.
   /// Runs in which it was waived, by the reason.
-  std::array<std::size_t, static_cast<std::size_t>(last_waiver) + 1> waived = {};
+  std::array<std::size_t, names_of(Waiver()).size()> waived = {};
 
   void add(const Look& look);
   std::size_t waived_in_all() const noexcept;

@@ -11,22 +11,6 @@ constexpr double pause_on_terminal = 0.1;  // seconds
 constexpr double pause_in_log = 10;
 constexpr std::size_t missed_shown = 10;
 
-std::string_view name_of(CampaignPhase phase) {
-  switch (phase) {
-    case CampaignPhase::clean:
-      return "clean runs";
-    case CampaignPhase::second_level:
-      return "second level";
-    case CampaignPhase::matrix:
-      return "matrix";
-    case CampaignPhase::ambients:
-      return "ambients";
-    case CampaignPhase::random:
-      return "random runs";
-  }
-  return {};
-}
-
 std::string text_of(std::size_t violations) {
   return violations == 0   ? "no violation"
          : violations == 1 ? "1 violation"
@@ -211,13 +195,13 @@ std::string text_of(const UnpromisedCount<std::uint64_t>& unpromised) {
   }
   std::string text = fmt::format("  {} more names stayed that nobody had promised to remove:\n",
                                  unpromised.total());
-  for (std::size_t at = 0; at <= static_cast<std::size_t>(last_why_unpromised); ++at) {
+  for (std::size_t at = 0; at < names_of(WhyUnpromised()).size(); ++at) {
     const auto why = static_cast<WhyUnpromised>(at);
     if (unpromised.count(why) == 0) {
       continue;
     }
     std::string kinds;
-    for (std::size_t of = 0; of <= static_cast<std::size_t>(last_name_kind); ++of) {
+    for (std::size_t of = 0; of < names_of(NameKind()).size(); ++of) {
       const auto kind = static_cast<NameKind>(of);
       if (const std::uint64_t count = unpromised.count(why, kind); count > 0) {
         kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", count, name_of(kind));

@@ -7,28 +7,35 @@
 #include <cstdint>
 #include <string_view>
 
+#include "harness/platform/named_enum.hpp"
+
 namespace lastref::harness {
 
 /// Why an oracle does not judge a run.
-enum class Waiver : std::uint8_t {
-  none,
-  has_fault,       ///< It judges only runs without a fault that may be noticed,
-  has_order,       ///< or with an unchanged schedule.
-  two_faults,      ///< The process to report one fault may have been stopped by the other.
-  fails_for_ever,  ///< Not everything that is true can be reported.
-  has_error,       ///< A call needed to clean up failed: the leftovers are for the next start.
-  whole_tree,      ///< No process survived to clean up at once: all were killed,
-  last_tracker,    ///< or the tracker was killed when no root was there to start another.
-  no_promise,      ///< A protocol without a ledger promises nothing past its tracker's death.
-  next_start,      ///< The scenario or the ambient leaves the clean-up to the next start.
-  ambient,         ///< The ambient makes another promise.
-  no_fault,        ///< It judges runs with a fault by the results of runs without one.
-};
-
-inline constexpr Waiver last_waiver = Waiver::no_fault;
-
-/// For reports: "the whole tree was killed".
-std::string_view name_of(Waiver waiver) noexcept;
+LASTREF_NAMED_ENUM(Waiver,
+                   (none, "judged"),
+                   // It judges only runs without a fault that may be noticed,
+                   (has_fault, "a fault struck that may be noticed"),
+                   // or with an unchanged schedule.
+                   (has_order, "the order was not the usual one"),
+                   // The process to report one fault may have been stopped by the other.
+                   (two_faults, "more than one fault that may be noticed was planned"),
+                   // Not everything that is true can be reported.
+                   (fails_for_ever, "a call fails for ever"),
+                   // A call needed to clean up failed: the leftovers are for the next start.
+                   (has_error, "a call was made to fail that it takes to clean up"),
+                   // No process survived to clean up at once: all were killed,
+                   (whole_tree, "the whole tree was killed"),
+                   // or the tracker was killed when no root was there to start another.
+                   (last_tracker, "the tracker was killed, and no root could start another"),
+                   // A protocol without a ledger promises nothing past its tracker's death.
+                   (no_promise, "the tracker had no ledger"),
+                   // The scenario or the ambient leaves the clean-up to the next start.
+                   (next_start, "the scenario leaves it to the next start"),
+                   // The ambient makes another promise.
+                   (ambient, "another promise in this ambient"),
+                   // It judges runs with a fault by the results of runs without one.
+                   (no_fault, "no fault was planned"));
 
 struct Look {
   std::uint32_t seen = 0;    ///< Items that could have been wrong: counts, names, crossings.

@@ -4,25 +4,26 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <numeric>
 #include <string_view>
 
+#include "harness/platform/named_enum.hpp"
+
 namespace lastref::harness {
 
-enum class WhyUnpromised : std::uint8_t {
-  no_ledger,        ///< A protocol without a ledger promises nothing past its tracker's failure.
-  said_to_be_gone,  ///< Each check was made to report that nothing is there.
-  scenario,         ///< The scenario leaves it on purpose, or it belongs to another scenario.
-};
-inline constexpr WhyUnpromised last_why_unpromised = WhyUnpromised::scenario;
+LASTREF_NAMED_ENUM(WhyUnpromised,
+                   // A protocol without a ledger promises nothing past its tracker's failure.
+                   (no_ledger, "the tracker of a protocol without a ledger died or failed"),
+                   // Each check was made to report that nothing is there.
+                   (said_to_be_gone, "each look at them was made to say that nothing is there"),
+                   // The scenario leaves it on purpose, or it belongs to another scenario.
+                   (scenario, "the scenario leaves them on purpose, or they are another's"));
 
-enum class NameKind : std::uint8_t { file, array, shared_memory, semaphore };
-inline constexpr NameKind last_name_kind = NameKind::semaphore;
-
-/// For reports: "the scenario leaves them on purpose", "shared memory".
-std::string_view name_of(WhyUnpromised why) noexcept;
-std::string_view name_of(NameKind kind) noexcept;
+LASTREF_NAMED_ENUM(NameKind,
+                   (file, "file"),
+                   (array, "array"),
+                   (shared_memory, "shared memory"),
+                   (semaphore, "semaphore"));
 
 /// The kind of a path as the evidence has it. A folder counts as a file; a file of an array as an
 /// array.
@@ -63,8 +64,7 @@ class UnpromisedCount {
  private:
   static std::size_t index(WhyUnpromised why) noexcept { return static_cast<std::size_t>(why); }
 
-  std::array<std::array<Number, static_cast<std::size_t>(last_name_kind) + 1>,
-             static_cast<std::size_t>(last_why_unpromised) + 1>
+  std::array<std::array<Number, names_of(NameKind()).size()>, names_of(WhyUnpromised()).size()>
       counts_{};
 };
 
