@@ -44,13 +44,15 @@ CLI::App* add_gate(CLI::App& app, GateOptions& options) {
                  options.full,
                  "Every fault of every scenario. Not given: each at one of the crossings that the "
                  "same calls of the program lead to, unless --scenario or --row is");
-  verb->add_option("--share",
-                   options.share,
-                   fmt::format("What is drawn, by the seed, of the faults after a fault, of the "
-                               "scenarios in other ambients, and of the usual random runs. Not "
-                               "given: 1 for all of them, but {} of everything in real processes "
-                               "without --full",
-                               share_of_real_processes))
+  verb->add_option(
+          "--share",
+          options.share,
+          fmt::format(
+              "What is drawn, by the seed, of failing allocations, of the faults after "
+              "a fault, of the scenarios in other ambients, and of the usual random runs. Not "
+              "given: 1 for all of them, but {} of everything in real processes "
+              "without --full",
+              share_of_real_processes))
       ->check(CLI::Range(least_share, 1.0));
   verb->add_option("--only",
                    options.only,

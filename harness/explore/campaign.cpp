@@ -270,7 +270,7 @@ void Campaign::plan() {
 void Campaign::plan(const Cell& cell) {
   ScenarioReport& mine = report_.scenarios[cell.scenario];
   const Fault& fault = fault_of(cell);
-  const bool is_drawn = !is_allocation(fault.site) || options_.full ||
+  const bool is_drawn = !is_allocation(fault.site) ||
                         share_.draws(scenario(cell.scenario).name + ' ' + to_text(fault));
   if (!is_drawn || !column_of(fault).starts_with(options_.only)) {
     return;
