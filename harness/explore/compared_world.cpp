@@ -47,7 +47,7 @@ Outcome ComparedWorld::run(const Scenario& scenario, const Plan& plan) {
   Outcome outcome = world_.run(scenario, plan);
   if (outcome.results && !plan.wants_results) {
     Judgement judgement = clean_.compare(world_, scenario, *outcome.results);
-    outcome.looks[index_of_same] = judgement.look;
+    outcome.looks[index_of_oracle("same")] = judgement.look;
     std::ranges::move(judgement.findings, std::back_inserter(outcome.findings));
   }
   return outcome;

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "harness/oracle/file_readers.hpp"
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 #include "harness/oracle/whole_files.hpp"
 
 namespace lastref::harness::oracle {
@@ -27,8 +27,8 @@ std::optional<std::set<std::string>> announced_arrays(std::span<const Record> re
   return all_known ? std::optional(std::move(hashes)) : std::nullopt;
 }
 
-}  // namespace
-
+/// The files of arrays. If the scenario announces what it sends, each has the data of something
+/// sent.
 Judgement arrays_are_whole(const Evidence& evidence) {
   Judgement judgement;
   const auto announced = announced_arrays(evidence.records);
@@ -47,4 +47,9 @@ Judgement arrays_are_whole(const Evidence& evidence) {
   return judgement;
 }
 
+const RegisteredOracle registered_arrays_are_whole("whole: arrays",
+                                                   Concern::contents,
+                                                   arrays_are_whole);
+
+}  // namespace
 }  // namespace lastref::harness::oracle

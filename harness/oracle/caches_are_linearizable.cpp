@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "harness/history/history.hpp"
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 
 namespace lastref::harness::oracle {
 namespace {
@@ -69,8 +69,7 @@ bool may_refuse(const Evidence& evidence) {
          });
 }
 
-}  // namespace
-
+/// The answers of a cache to its callers have an order that write-once slots allow.
 Judgement caches_are_linearizable(const Evidence& evidence) {
   std::map<std::string, History, std::less<>> histories;
   using Caller = std::pair<std::uint16_t, std::uint16_t>;
@@ -116,4 +115,9 @@ Judgement caches_are_linearizable(const Evidence& evidence) {
   return judgement;
 }
 
+const RegisteredOracle registered_caches_are_linearizable("linearizable",
+                                                          Concern::contents,
+                                                          caches_are_linearizable);
+
+}  // namespace
 }  // namespace lastref::harness::oracle

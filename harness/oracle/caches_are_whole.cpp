@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "harness/oracle/file_readers.hpp"
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 #include "harness/oracle/whole_files.hpp"
 
 namespace lastref::harness::oracle {
@@ -74,8 +74,8 @@ bool is_preserved(std::string_view path, std::span<const Record> before) {
   });
 }
 
-}  // namespace
-
+/// The files of live caches, as soon as their maker has made them: each slot has a value that was
+/// put there.
 Judgement live_caches_are_whole(const Evidence& evidence) {
   Judgement judgement;
   const Puts puts = puts_of(evidence.records);
@@ -97,6 +97,7 @@ Judgement live_caches_are_whole(const Evidence& evidence) {
   return judgement;
 }
 
+/// The same for preserved caches.
 Judgement preserved_caches_are_whole(const Evidence& evidence) {
   Judgement judgement;
   const Puts puts = puts_of(evidence.records);
@@ -120,4 +121,12 @@ Judgement preserved_caches_are_whole(const Evidence& evidence) {
   return judgement;
 }
 
+const RegisteredOracle registered_live_caches_are_whole("whole: live caches",
+                                                        Concern::contents,
+                                                        live_caches_are_whole);
+const RegisteredOracle registered_preserved_caches_are_whole("whole: preserved caches",
+                                                             Concern::contents,
+                                                             preserved_caches_are_whole);
+
+}  // namespace
 }  // namespace lastref::harness::oracle

@@ -7,7 +7,7 @@
 
 #include "harness/oracle/benign.hpp"
 #include "harness/oracle/operations.hpp"
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 #include "harness/platform/names.hpp"
 #include "harness/scenario/responses.hpp"
 
@@ -253,8 +253,7 @@ Finding unheard(const Record& failed) {
                   std::to_string(failed.k) + " went unheard"};
 }
 
-}  // namespace
-
+/// An injected error is retried, handled as documented, or reported.
 Judgement error_surfaced(const Evidence& evidence) {
   if (has_two_faults(evidence)) {
     return waived(Waiver::two_faults);
@@ -291,4 +290,9 @@ Judgement error_surfaced(const Evidence& evidence) {
   return judgement;
 }
 
+const RegisteredOracle registered_error_surfaced("error-surfaced",
+                                                 Concern::conduct,
+                                                 error_surfaced);
+
+}  // namespace
 }  // namespace lastref::harness::oracle

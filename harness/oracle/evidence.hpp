@@ -39,12 +39,12 @@ struct Judgement {
 };
 
 /// The names of all oracles, in the order in which they run.
-std::span<const std::string_view> oracle_names() noexcept;
-/// The index of `same` in it.
-inline constexpr std::size_t index_of_same = 23;
+const std::vector<std::string_view>& oracle_names();
+/// Its index there. The oracle has to exist.
+std::size_t index_of_oracle(std::string_view name);
 
-/// The results of all oracles, in that order.
-std::vector<Judgement> judge(const Evidence& evidence);
+/// The judgement of one oracle, which has to exist.
+Judgement judge_by(std::string_view name, const Evidence& evidence);
 
 /// The outcome of a run as far as the evidence shows it; the world adds what was reached and
 /// answered.

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 #include "harness/platform/names.hpp"
 
 namespace lastref::harness::oracle {
@@ -127,8 +127,8 @@ class HeldFirst {
   Judgement judgement_;
 };
 
-}  // namespace
-
+/// A receiver rebuilds no array from a file that it could not hold, and releases no file that it
+/// still has mapped.
 Judgement held_first(const Evidence& evidence) {
   HeldFirst oracle;
   for (const Record& record : evidence.records) {
@@ -137,4 +137,7 @@ Judgement held_first(const Evidence& evidence) {
   return oracle.take();
 }
 
+const RegisteredOracle registered_held_first("held-first", Concern::references, held_first);
+
+}  // namespace
 }  // namespace lastref::harness::oracle

@@ -1,5 +1,5 @@
 // private: files are created with mode 0600 and folders with 0700, from the start.
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 
 namespace lastref::harness::oracle {
 namespace {
@@ -8,8 +8,7 @@ constexpr std::int64_t private_file = 0600;
 constexpr std::int64_t private_folder = 0700;
 constexpr std::int64_t sticky = 01000;  // It grants no permission.
 
-}  // namespace
-
+/// Files are created with mode 0600 and folders with 0700, from the start.
 Judgement is_private(const Evidence& evidence) {
   Judgement judgement;
   for (const Record& record : evidence.records) {
@@ -36,4 +35,7 @@ Judgement is_private(const Evidence& evidence) {
   return judgement;
 }
 
+const RegisteredOracle registered_is_private("private", Concern::conduct, is_private);
+
+}  // namespace
 }  // namespace lastref::harness::oracle

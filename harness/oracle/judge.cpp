@@ -1,48 +1,16 @@
 // judge: runs all oracles, and turns the journal into crossings and text.
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <iterator>
 #include <map>
+#include <utility>
 
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/leftovers.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 #include "harness/oracle/results.hpp"
 
 namespace lastref::harness {
 namespace {
-
-struct Oracle {
-  std::string_view name;
-  Judgement (*ask)(const Evidence&);
-};
-
-constexpr std::array oracles = {
-    Oracle{"refuted", oracle::refuted},
-    Oracle{"no-crash", oracle::no_crash},
-    Oracle{"no-hang", oracle::no_hang},
-    Oracle{"no-premature-unlink", oracle::no_premature_unlink},
-    Oracle{"refcount-exact", oracle::refcount_exact},
-    Oracle{"held-first", oracle::held_first},
-    Oracle{"no-leak", oracle::no_leak},
-    Oracle{"no-leak at the next start", oracle::no_leak_at_next_start},
-    Oracle{"stays", oracle::stays},
-    Oracle{"no-fd-or-map-leak", oracle::no_fd_leak},
-    Oracle{"no-stray-process", oracle::no_stray_process},
-    Oracle{"workers-follow", oracle::workers_follow},
-    Oracle{"no-corruption", oracle::no_corruption},
-    Oracle{"whole: arrays", oracle::arrays_are_whole},
-    Oracle{"whole: live caches", oracle::live_caches_are_whole},
-    Oracle{"whole: preserved caches", oracle::preserved_caches_are_whole},
-    Oracle{"whole: ledgers", oracle::ledgers_are_whole},
-    Oracle{"linearizable", oracle::caches_are_linearizable},
-    Oracle{"private", oracle::is_private},
-    Oracle{"error-surfaced", oracle::error_surfaced},
-    Oracle{"quiet", oracle::quiet},
-    Oracle{"works", oracle::works},
-    Oracle{"synced-first", oracle::synced_first},
-    Oracle{"same", oracle::same},
-};
-static_assert(oracles[index_of_same].ask == oracle::same);
 
 constexpr std::size_t last_of_each_process = 10;
 
@@ -53,27 +21,52 @@ bool is_crossing(const Record& record) noexcept {
 
 }  // namespace
 
-std::span<const std::string_view> oracle_names() noexcept {
-  static constexpr auto names = [] {
-    std::array<std::string_view, oracles.size()> all;
-    std::ranges::transform(oracles, all.begin(), &Oracle::name);
+namespace oracle {
+
+constinit const RegisteredOracle* RegisteredOracle::last_ = nullptr;
+
+const std::vector<const RegisteredOracle*>& RegisteredOracle::all() {
+  static const std::vector<const RegisteredOracle*> sorted = [] {
+    std::vector<const RegisteredOracle*> oracles;
+    for (const auto* each = last_; each != nullptr; each = each->next_) {
+      oracles.push_back(each);
+    }
+    std::ranges::sort(oracles, {}, [](const RegisteredOracle* each) {
+      return std::pair(each->concern_, each->name_);
+    });
+    return oracles;
+  }();
+  return sorted;
+}
+
+}  // namespace oracle
+
+using oracle::RegisteredOracle;
+
+const std::vector<std::string_view>& oracle_names() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> all;
+    std::ranges::transform(
+        RegisteredOracle::all(), std::back_inserter(all), &RegisteredOracle::name);
     return all;
   }();
   return names;
 }
 
-std::vector<Judgement> judge(const Evidence& evidence) {
-  std::vector<Judgement> judgements;
-  judgements.reserve(oracles.size());
-  for (const Oracle& oracle : oracles) {
-    judgements.push_back(oracle.ask(evidence));
-  }
-  return judgements;
+std::size_t index_of_oracle(std::string_view name) {
+  const auto found = std::ranges::find(oracle_names(), name);
+  LASTREF_ASSERT(found != oracle_names().end());
+  return static_cast<std::size_t>(found - oracle_names().begin());
+}
+
+Judgement judge_by(std::string_view name, const Evidence& evidence) {
+  return RegisteredOracle::all()[index_of_oracle(name)]->judge(evidence);
 }
 
 Outcome outcome_of(const Evidence& evidence) {
   Outcome outcome;
-  for (Judgement& judgement : judge(evidence)) {
+  for (const RegisteredOracle* each : RegisteredOracle::all()) {
+    Judgement judgement = each->judge(evidence);
     std::ranges::move(judgement.findings, std::back_inserter(outcome.findings));
     outcome.looks.push_back(judgement.look);
   }
@@ -86,7 +79,8 @@ Outcome outcome_of(const Evidence& evidence) {
   if (evidence.plan.wants_allocations) {
     outcome.allocations = allocations_of(evidence.records);
   }
-  if (evidence.plan.wants_results || outcome.looks[index_of_same].waiver == Waiver::none) {
+  if (evidence.plan.wants_results ||
+      outcome.looks[index_of_oracle("same")].waiver == Waiver::none) {
     outcome.results = oracle::results_of(evidence);
   }
   if (!outcome.findings.empty() || outcome.results) {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "harness/oracle/file_readers.hpp"
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 #include "harness/oracle/whole_files.hpp"
 
 namespace lastref::harness::oracle {
@@ -79,8 +79,8 @@ void compare(const Evidence& evidence, const Moment& moment, Judgement& judgemen
   }
 }
 
-}  // namespace
-
+/// The ledgers of trees: what the tracker counts is recorded, and only a record that a kill or a
+/// failed write interrupted is cut short.
 Judgement ledgers_are_whole(const Evidence& evidence) {
   Judgement judgement;
   Moment moment;
@@ -109,4 +109,9 @@ Judgement ledgers_are_whole(const Evidence& evidence) {
   return judgement;
 }
 
+const RegisteredOracle registered_ledgers_are_whole("whole: ledgers",
+                                                    Concern::contents,
+                                                    ledgers_are_whole);
+
+}  // namespace
 }  // namespace lastref::harness::oracle

@@ -4,8 +4,6 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "harness/oracle/oracles.hpp"
-
 namespace lastref::harness::oracle {
 
 namespace {

@@ -18,4 +18,11 @@ bool is_promised(const Evidence& evidence);
 /// and gets that answer has done what it can.
 bool was_said_to_be_gone(const Evidence& evidence, std::string_view path);
 
+/// Names that remain after the next start.
+struct Leftovers {
+  std::uint32_t promised = 0;  ///< The product promised to remove them.
+  UnpromisedCount<std::uint32_t> unpromised = {};
+};
+Leftovers leftovers_of(const Evidence& evidence);
+
 }  // namespace lastref::harness::oracle

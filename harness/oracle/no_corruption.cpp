@@ -1,7 +1,7 @@
 // no-corruption: a file under its final name is complete.
 #include <set>
 
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 #include "harness/oracle/whole_files.hpp"
 
 namespace lastref::harness::oracle {
@@ -17,8 +17,8 @@ bool is_final(std::string_view path) noexcept {
          path.find('/', folder + folder_start.size()) != std::string_view::npos;
 }
 
-}  // namespace
-
+/// A file of an array has its final name only when it is whole: it is created under another name
+/// and renamed. Writes by an outside party are exempt.
 Judgement no_corruption(const Evidence& evidence) {
   Judgement judgement;
   std::set<std::string_view> given;  // final names, given by a rename or by an outside party
@@ -49,4 +49,7 @@ Judgement no_corruption(const Evidence& evidence) {
   return judgement;
 }
 
+const RegisteredOracle registered_no_corruption("no-corruption", Concern::contents, no_corruption);
+
+}  // namespace
 }  // namespace lastref::harness::oracle

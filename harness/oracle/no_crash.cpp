@@ -1,8 +1,10 @@
 // no-crash: a process dies only of a planned kill.
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 
 namespace lastref::harness::oracle {
+namespace {
 
+/// A process dies only of planned faults.
 Judgement no_crash(const Evidence& evidence) {
   Judgement judgement;
   for (const Record& record : evidence.records) {
@@ -22,4 +24,7 @@ Judgement no_crash(const Evidence& evidence) {
   return judgement;
 }
 
+const RegisteredOracle registered_no_crash("no-crash", Concern::run, no_crash);
+
+}  // namespace
 }  // namespace lastref::harness::oracle

@@ -5,7 +5,7 @@
 // checked as well, which does not depend on that count; the text of the fact says which.
 #include <algorithm>
 
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 
 namespace lastref::harness::oracle {
 namespace {
@@ -34,8 +34,7 @@ bool is_excused(const Evidence& evidence, const Record& left) {
   });
 }
 
-}  // namespace
-
+/// A process that ends in an orderly way has closed what it opened, and reaped its children.
 Judgement no_fd_leak(const Evidence& evidence) {
   Judgement judgement;
   for (const Record& record : evidence.records) {
@@ -56,4 +55,7 @@ Judgement no_fd_leak(const Evidence& evidence) {
   return judgement;
 }
 
+const RegisteredOracle registered_no_fd_leak("no-fd-or-map-leak", Concern::leftovers, no_fd_leak);
+
+}  // namespace
 }  // namespace lastref::harness::oracle

@@ -1,8 +1,10 @@
 // no-hang: every run ends.
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 
 namespace lastref::harness::oracle {
+namespace {
 
+/// The run ended by itself.
 Judgement no_hang(const Evidence& evidence) {
   Judgement judgement;
   judgement.look = {.seen = 1, .filled = evidence.records.empty() ? 0U : 1U};
@@ -15,4 +17,7 @@ Judgement no_hang(const Evidence& evidence) {
   return judgement;
 }
 
+const RegisteredOracle registered_no_hang("no-hang", Concern::run, no_hang);
+
+}  // namespace
 }  // namespace lastref::harness::oracle

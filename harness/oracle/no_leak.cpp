@@ -9,7 +9,7 @@
 #include "harness/oracle/file_readers.hpp"
 #include "harness/oracle/holdings.hpp"
 #include "harness/oracle/leftovers.hpp"
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 #include "harness/oracle/whole_files.hpp"
 #include "harness/scenario/ambient.hpp"
 
@@ -156,8 +156,8 @@ void complain(std::vector<Finding>& findings,
   }
 }
 
-}  // namespace
-
+/// Every name that was created is removed when the last process has ended, if root or tracker
+/// survived and could do it: no call needed for that failed permanently.
 Judgement no_leak(const Evidence& evidence) {
   const Ambient* const ambient = ambient_named(evidence.plan.ambient);
   if (!is_promised(evidence)) {
@@ -180,6 +180,7 @@ Judgement no_leak(const Evidence& evidence) {
   return judgement;
 }
 
+/// Every name that was created is removed after the next start, whatever happened.
 Judgement no_leak_at_next_start(const Evidence& evidence) {
   if (!is_promised(evidence)) {
     return waived(Waiver::no_promise);
@@ -208,4 +209,10 @@ Judgement no_leak_at_next_start(const Evidence& evidence) {
   return judgement;
 }
 
+const RegisteredOracle registered_no_leak("no-leak", Concern::leftovers, no_leak);
+const RegisteredOracle registered_no_leak_at_next_start("no-leak at the next start",
+                                                        Concern::leftovers,
+                                                        no_leak_at_next_start);
+
+}  // namespace
 }  // namespace lastref::harness::oracle

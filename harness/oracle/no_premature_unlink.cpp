@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "harness/oracle/holdings.hpp"
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 
 namespace lastref::harness::oracle {
 namespace {
@@ -45,8 +45,7 @@ bool takes_from(std::string_view held, const Record& record, std::string_view re
   return path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/';
 }
 
-}  // namespace
-
+/// A tracker removes nothing that a live process certainly holds.
 Judgement no_premature_unlink(const Evidence& evidence) {
   Holdings holdings;
   Judgement judgement;
@@ -86,4 +85,9 @@ Judgement no_premature_unlink(const Evidence& evidence) {
   return judgement;
 }
 
+const RegisteredOracle registered_no_premature_unlink("no-premature-unlink",
+                                                      Concern::references,
+                                                      no_premature_unlink);
+
+}  // namespace
 }  // namespace lastref::harness::oracle

@@ -1,8 +1,10 @@
 // no-stray-process: no process outlives the run.
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 
 namespace lastref::harness::oracle {
+namespace {
 
+/// When the run is over, no process remains.
 Judgement no_stray_process(const Evidence& evidence) {
   Judgement judgement;
   for (const Record& record : evidence.records) {
@@ -18,4 +20,9 @@ Judgement no_stray_process(const Evidence& evidence) {
   return judgement;
 }
 
+const RegisteredOracle registered_no_stray_process("no-stray-process",
+                                                   Concern::leftovers,
+                                                   no_stray_process);
+
+}  // namespace
 }  // namespace lastref::harness::oracle

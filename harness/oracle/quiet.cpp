@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "harness/oracle/benign.hpp"
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 #include "harness/scenario/ambient.hpp"
 
 namespace lastref::harness::oracle {
@@ -16,8 +16,7 @@ bool is_expected(const Scenario& scenario, std::string_view line) {
          std::ranges::any_of(scenario.possible_noise, is_in_line);
 }
 
-}  // namespace
-
+/// In an undisturbed run the expected messages are written, and no others.
 Judgement quiet(const Evidence& evidence) {
   Judgement judgement;
   const Ambient* const ambient = ambient_named(evidence.plan.ambient);
@@ -49,4 +48,7 @@ Judgement quiet(const Evidence& evidence) {
   return judgement;
 }
 
+const RegisteredOracle registered_quiet("quiet", Concern::conduct, quiet);
+
+}  // namespace
 }  // namespace lastref::harness::oracle

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "harness/oracle/holdings.hpp"
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 
 namespace lastref::harness::oracle {
 namespace {
@@ -87,8 +87,8 @@ class CountsOracle {
   Judgement judgement_;
 };
 
-}  // namespace
-
+/// At each quiet moment the tracker's counts agree with the operations of the processes in the
+/// journal. Operations in progress may count or not; a dead process holds nothing.
 Judgement refcount_exact(const Evidence& evidence) {
   // With a call that fails permanently, not everything that is true can be reported to the tracker.
   if (std::ranges::any_of(evidence.plan.faults, is_for_ever, &Fault::kind)) {
@@ -101,4 +101,9 @@ Judgement refcount_exact(const Evidence& evidence) {
   return oracle.take();
 }
 
+const RegisteredOracle registered_refcount_exact("refcount-exact",
+                                                 Concern::references,
+                                                 refcount_exact);
+
+}  // namespace
 }  // namespace lastref::harness::oracle

@@ -1,8 +1,10 @@
 // refuted: the findings of the scenario itself.
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 
 namespace lastref::harness::oracle {
+namespace {
 
+/// The findings of the scenario itself.
 Judgement refuted(const Evidence& evidence) {
   Judgement judgement;
   bool expects_seen = false;
@@ -23,4 +25,7 @@ Judgement refuted(const Evidence& evidence) {
   return judgement;
 }
 
+const RegisteredOracle registered_refuted("refuted", Concern::scenario, refuted);
+
+}  // namespace
 }  // namespace lastref::harness::oracle

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "harness/oracle/benign.hpp"
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 #include "harness/oracle/results.hpp"
 
 namespace lastref::harness::oracle {
@@ -23,8 +23,10 @@ bool changes_order(const Plan& plan) {
   return is_paused || plan.seed || !plan.choices.empty();
 }
 
-}  // namespace
-
+/// Benign errors, short counts and ignored signals change no result: every answer, and every
+/// leftover file, also occurs in a clean run in some order. A pause is not judged: it is another
+/// order, and no sample of clean runs has all orders. This function decides only whether the run is
+/// judged: the results of clean runs are not in its evidence, so ComparedWorld calls `compare`.
 Judgement same(const Evidence& evidence) {
   if (evidence.plan.faults.empty()) {
     return waived(Waiver::no_fault);
@@ -42,6 +44,10 @@ Judgement same(const Evidence& evidence) {
   }
   return {};
 }
+
+const RegisteredOracle registered_same("same", Concern::results, same);
+
+}  // namespace
 
 Judgement compare(const RunResults& results, const PossibleResults& possible) {
   Judgement judgement;

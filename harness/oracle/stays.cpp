@@ -5,7 +5,7 @@
 
 #include "harness/oracle/holdings.hpp"
 #include "harness/oracle/leftovers.hpp"
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 
 namespace lastref::harness::oracle {
 namespace {
@@ -18,8 +18,9 @@ struct Given {
   bool is_anothers = false;  ///< and then an outsider replaced it.
 };
 
-}  // namespace
-
+/// A name that was forgotten, or that an outsider replaced after it was identified, still exists
+/// after the next start, if the scenario leaves it on purpose. The operation `make`, or `replace`,
+/// has created it.
 Judgement stays(const Evidence& evidence) {
   std::map<std::string_view, Given> all;  // by the resource as operations have it
   for (const Record& record : evidence.records) {
@@ -64,4 +65,7 @@ Judgement stays(const Evidence& evidence) {
   return judgement;
 }
 
+const RegisteredOracle registered_stays("stays", Concern::leftovers, stays);
+
+}  // namespace
 }  // namespace lastref::harness::oracle

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 #include "harness/oracle/whole_files.hpp"
 
 namespace lastref::harness::oracle {
@@ -92,8 +92,7 @@ class SyncedFirst {
   Judgement judgement_;
 };
 
-}  // namespace
-
+/// A durable cache syncs a value before others see it, and its place before the operation returns.
 Judgement synced_first(const Evidence& evidence) {
   SyncedFirst oracle;
   for (const Record& record : evidence.records) {
@@ -102,4 +101,7 @@ Judgement synced_first(const Evidence& evidence) {
   return oracle.take();
 }
 
+const RegisteredOracle registered_synced_first("synced-first", Concern::conduct, synced_first);
+
+}  // namespace
 }  // namespace lastref::harness::oracle

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 #include "harness/scenario/fault.hpp"
 
 namespace lastref::harness::oracle {
@@ -83,8 +83,7 @@ class WorkersFollow {
   Judgement judgement_;
 };
 
-}  // namespace
-
+/// No worker is alive when its parent is dead and no process of the run can continue.
 Judgement workers_follow(const Evidence& evidence) {
   WorkersFollow oracle(evidence);
   for (const Record& record : evidence.records) {
@@ -93,4 +92,9 @@ Judgement workers_follow(const Evidence& evidence) {
   return oracle.take();
 }
 
+const RegisteredOracle registered_workers_follow("workers-follow",
+                                                 Concern::leftovers,
+                                                 workers_follow);
+
+}  // namespace
 }  // namespace lastref::harness::oracle

@@ -5,11 +5,15 @@
 #include <cerrno>
 
 #include "harness/oracle/benign.hpp"
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/registered_oracle.hpp"
 #include "harness/platform/names.hpp"
 
 namespace lastref::harness::oracle {
+namespace {
 
+/// In an undisturbed run in the usual order every operation does what it promises, except those
+/// that the scenario means to fail, and every role ends without an error. Without this oracle a
+/// scenario that stops at its first error would silently test nothing.
 Judgement works(const Evidence& evidence) {
   Judgement judgement;
   // In another order an operation may be too late, which is not wrong.
@@ -47,4 +51,7 @@ Judgement works(const Evidence& evidence) {
   return judgement;
 }
 
+const RegisteredOracle registered_works("works", Concern::conduct, works);
+
+}  // namespace
 }  // namespace lastref::harness::oracle

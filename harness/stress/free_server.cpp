@@ -20,7 +20,7 @@
 #include "harness/kernel/patience.hpp"
 #include "harness/kernel/sandbox.hpp"
 #include "harness/kernel/server.hpp"
-#include "harness/oracle/oracles.hpp"
+#include "harness/oracle/evidence.hpp"
 #include "harness/platform/child_process.hpp"
 #include "harness/platform/proc.hpp"
 #include "harness/stress/free_process.hpp"
@@ -309,12 +309,12 @@ std::vector<Finding> FreeServer::findings_of(const Scenario& scenario,
                           .seen = evidence.standard_error.substr(at, shown)});
     }
   }
-  add(oracle::no_crash(evidence));
-  add(oracle::no_hang(evidence));
-  add(oracle::no_leak(evidence));
-  add(oracle::no_leak_at_next_start(evidence));
+  add(judge_by("no-crash", evidence));
+  add(judge_by("no-hang", evidence));
+  add(judge_by("no-leak", evidence));
+  add(judge_by("no-leak at the next start", evidence));
   if (!board_.is_disturbed()) {
-    add(oracle::refuted(evidence));
+    add(judge_by("refuted", evidence));
   }
   return findings;
 }

@@ -51,7 +51,7 @@ TEST_F(Compared, what_clean_runs_come_to_is_no_finding) {
   FakeWorld world = world_that_comes_to("clean");
   const Outcome outcome = run(world);
   EXPECT_THAT(outcome.findings, IsEmpty());
-  EXPECT_EQ(outcome.looks[index_of_same], (Look{.seen = 1, .filled = 1}));
+  EXPECT_EQ(outcome.looks[index_of_oracle("same")], (Look{.seen = 1, .filled = 1}));
   EXPECT_EQ(clean_.runs(), 1U);
 }
 

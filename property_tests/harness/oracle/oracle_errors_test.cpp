@@ -19,9 +19,9 @@ TEST_F(OracleTest, an_error_that_nobody_hears_of_is_found) {
                               .injected(client, Call::write_at, ENOSPC)
                               .ends(client, "register")
                               .all_end();
-  EXPECT_THAT(judged(oracle::error_surfaced, swallowed), SizeIs(1));
+  EXPECT_THAT(judged("error-surfaced", swallowed), SizeIs(1));
   const Story unsaid = Story().injected(tracker, Call::write_at, ENOSPC).all_end();
-  EXPECT_THAT(judged(oracle::error_surfaced, unsaid), SizeIs(1));
+  EXPECT_THAT(judged("error-surfaced", unsaid), SizeIs(1));
 }
 
 TEST_F(OracleTest, that_somebody_else_took_the_name_first_is_for_nobody_to_hear) {
@@ -32,19 +32,19 @@ TEST_F(OracleTest, that_somebody_else_took_the_name_first_is_for_nobody_to_hear)
         .ends(client, "register")
         .all_end();
   };
-  EXPECT_THAT(judged(oracle::error_surfaced, story(EEXIST)), IsEmpty());
-  EXPECT_THAT(judged(oracle::error_surfaced, story(ENOSPC)), SizeIs(1));
+  EXPECT_THAT(judged("error-surfaced", story(EEXIST)), IsEmpty());
+  EXPECT_THAT(judged("error-surfaced", story(ENOSPC)), SizeIs(1));
 }
 
 TEST_F(OracleTest, an_error_that_is_retried_away_is_fine) {
   const Story story =
       Story().injected(tracker, Call::accept, EMFILE).crossed(tracker, Call::accept, "").all_end();
-  EXPECT_THAT(judged(oracle::error_surfaced, story), IsEmpty());
+  EXPECT_THAT(judged("error-surfaced", story), IsEmpty());
 }
 
 TEST_F(OracleTest, an_error_is_made_good_on_the_same_thing_alone_and_by_success) {
   const auto after = [&](const Story& later) {
-    return judged(oracle::error_surfaced, Story(later).all_end()).size();
+    return judged("error-surfaced", Story(later).all_end()).size();
   };
   const Story failed = Story().injected(tracker, Call::unlink, EIO).on("a.bin");
   EXPECT_EQ(after(Story(failed).crossed(tracker, Call::unlink, "").on("a.bin")), 0U);
@@ -56,7 +56,7 @@ TEST_F(OracleTest, an_error_is_made_good_on_the_same_thing_alone_and_by_success)
 
 TEST_F(OracleTest, an_operation_that_takes_another_location_has_fallen_back) {
   const auto after = [&](const Story& inside, int error) {
-    return judged(oracle::error_surfaced,
+    return judged("error-surfaced",
                   Story(inside).ends(client, "reduce", "", error).begins(client, "load").all_end())
         .size();
   };
@@ -71,7 +71,7 @@ TEST_F(OracleTest, an_operation_that_takes_another_location_has_fallen_back) {
 TEST_F(OracleTest, who_could_not_be_watched_is_known_when_it_comes) {
   const Story failed = Story().injected(tracker, Call::open_process, ENOMEM).on("process:client");
   const auto unheard_after = [&](std::uint16_t process, const char* connection) {
-    return judged(oracle::error_surfaced,
+    return judged("error-surfaced",
                   Story(failed).crossed(process, Call::receive, "").on(connection).all_end())
         .size();
   };
@@ -87,8 +87,7 @@ TEST_F(OracleTest, a_sweep_says_what_stays_and_another_word_fails_with_it) {
     if (speaks) {
       story.crossed(client, Call::write, "").on("stderr");
     }
-    return judged(oracle::error_surfaced, story.ends(client, word, "").begins(client, "load"))
-        .size();
+    return judged("error-surfaced", story.ends(client, word, "").begins(client, "load")).size();
   };
   EXPECT_EQ(unheard_of("sweep", /*speaks=*/true), 0U);
   EXPECT_EQ(unheard_of("sweep", /*speaks=*/false), 1U);
@@ -102,10 +101,10 @@ TEST_F(OracleTest, what_fails_for_ever_is_told_once) {
                          .on("a.bin")
                          .crossed(tracker, Call::write, "could not clean up")
                          .on("stderr");
-  EXPECT_THAT(judged(oracle::error_surfaced,
+  EXPECT_THAT(judged("error-surfaced",
                      Story(once).injected(tracker, Call::unlink, EIO).on("a.bin").all_end()),
               IsEmpty());
-  EXPECT_THAT(judged(oracle::error_surfaced,
+  EXPECT_THAT(judged("error-surfaced",
                      Story(once).injected(tracker, Call::unlink, EIO).on("b.bin").all_end()),
               SizeIs(1));
 }
@@ -116,13 +115,13 @@ TEST_F(OracleTest, an_error_that_a_word_returns_or_somebody_prints_is_fine) {
                              .injected(client, Call::write_at, ENOSPC)
                              .ends(client, "register", a_bin, ENOSPC)
                              .all_end();
-  EXPECT_THAT(judged(oracle::error_surfaced, returned), IsEmpty());
+  EXPECT_THAT(judged("error-surfaced", returned), IsEmpty());
   const Story printed = Story()
                             .injected(tracker, Call::unlink, EIO)
                             .crossed(tracker, Call::write, "")
                             .on("stderr")
                             .all_end();
-  EXPECT_THAT(judged(oracle::error_surfaced, printed), IsEmpty());
+  EXPECT_THAT(judged("error-surfaced", printed), IsEmpty());
 }
 
 TEST_F(OracleTest, an_error_between_two_words_inside_of_another_is_not_the_scenarios_own) {
@@ -130,13 +129,12 @@ TEST_F(OracleTest, an_error_between_two_words_inside_of_another_is_not_the_scena
                           .begins(client, "reduce", "")
                           .says(client, "register")
                           .injected(client, Call::write_at, ENOSPC);
-  EXPECT_THAT(judged(oracle::error_surfaced, Story(story).ends(client, "reduce", "").all_end()),
+  EXPECT_THAT(judged("error-surfaced", Story(story).ends(client, "reduce", "").all_end()),
               SizeIs(1));
-  EXPECT_THAT(
-      judged(oracle::error_surfaced, Story(story).ends(client, "reduce", "", ENOSPC).all_end()),
-      IsEmpty());
+  EXPECT_THAT(judged("error-surfaced", Story(story).ends(client, "reduce", "", ENOSPC).all_end()),
+              IsEmpty());
   const Story own = Story().begins(client, "reduce", "").says(client, "register");
-  EXPECT_THAT(judged(oracle::error_surfaced,
+  EXPECT_THAT(judged("error-surfaced",
                      Story(own).ends(client, "reduce", "").injected(client, Call::unlink, EIO)),
               IsEmpty());
 }
@@ -150,7 +148,7 @@ TEST_F(OracleTest, an_error_in_any_word_inside_of_leave_or_end_is_excused) {
                             .ends(client, "release")
                             .ends(client, last, "")
                             .all_end();
-    EXPECT_THAT(judged(oracle::error_surfaced, story), IsEmpty()) << last;
+    EXPECT_THAT(judged("error-surfaced", story), IsEmpty()) << last;
   }
 }
 
@@ -162,7 +160,7 @@ TEST_F(OracleTest, a_word_of_one_thread_may_end_inside_of_anothers) {
                           .injected(client, Call::send, EPIPE)
                           .ends(client, "release")
                           .all_end();
-  EXPECT_THAT(judged(oracle::error_surfaced, story), SizeIs(1));
+  EXPECT_THAT(judged("error-surfaced", story), SizeIs(1));
 }
 
 TEST_F(OracleTest, an_error_of_another_process_does_not_count_as_told) {
@@ -171,7 +169,7 @@ TEST_F(OracleTest, an_error_of_another_process_does_not_count_as_told) {
                           .crossed(client, Call::write, "")
                           .on("stderr")
                           .all_end();
-  EXPECT_THAT(judged(oracle::error_surfaced, story), SizeIs(1));
+  EXPECT_THAT(judged("error-surfaced", story), SizeIs(1));
 }
 
 TEST_F(OracleTest, a_word_that_fails_for_another_reason_has_not_told_this_one) {
@@ -181,7 +179,7 @@ TEST_F(OracleTest, a_word_that_fails_for_another_reason_has_not_told_this_one) {
                             .injected(client, Call::map, EAGAIN)
                             .ends(client, "rebuild", "", error)
                             .all_end();
-    return judged(oracle::error_surfaced, story).size();
+    return judged("error-surfaced", story).size();
   };
   EXPECT_EQ(after(EAGAIN), 0U);
   EXPECT_EQ(after(EIO), 1U);
@@ -195,7 +193,7 @@ TEST_F(OracleTest, a_word_that_has_to_fail_cannot_print_the_error_instead) {
                           .crossed(client, Call::write, "")
                           .on("stderr")
                           .ends(client, "rebuild", "");
-  EXPECT_THAT(judged(oracle::error_surfaced, Story(story).all_end()), SizeIs(1));
+  EXPECT_THAT(judged("error-surfaced", Story(story).all_end()), SizeIs(1));
 }
 
 TEST_F(OracleTest, a_word_that_has_to_fail_may_try_again_as_long_as_it_is_under_way) {
@@ -203,10 +201,10 @@ TEST_F(OracleTest, a_word_that_has_to_fail_may_try_again_as_long_as_it_is_under_
       Story().begins(client, "rebuild", "").injected(client, Call::map, EAGAIN).on("a");
   const Story within =
       Story(failed).crossed(client, Call::map, "").on("a").ends(client, "rebuild", "").all_end();
-  EXPECT_THAT(judged(oracle::error_surfaced, within), IsEmpty());
+  EXPECT_THAT(judged("error-surfaced", within), IsEmpty());
   const Story behind =
       Story(failed).ends(client, "rebuild", "").crossed(client, Call::map, "").on("a").all_end();
-  EXPECT_THAT(judged(oracle::error_surfaced, behind), SizeIs(1));
+  EXPECT_THAT(judged("error-surfaced", behind), SizeIs(1));
 }
 
 TEST_F(OracleTest, a_word_around_the_one_that_has_to_fail_may_tell) {
@@ -215,10 +213,9 @@ TEST_F(OracleTest, a_word_around_the_one_that_has_to_fail_may_tell) {
                           .begins(client, "register")
                           .injected(client, Call::spawn, EAGAIN)
                           .ends(client, "register", a_bin, 0);
-  EXPECT_THAT(
-      judged(oracle::error_surfaced, Story(story).ends(client, "reduce", "", EAGAIN).all_end()),
-      IsEmpty());
-  EXPECT_THAT(judged(oracle::error_surfaced, Story(story).ends(client, "reduce", "").all_end()),
+  EXPECT_THAT(judged("error-surfaced", Story(story).ends(client, "reduce", "", EAGAIN).all_end()),
+              IsEmpty());
+  EXPECT_THAT(judged("error-surfaced", Story(story).ends(client, "reduce", "").all_end()),
               SizeIs(1));
 }
 
@@ -230,7 +227,7 @@ TEST_F(OracleTest, what_is_to_be_retried_and_comes_for_ever_is_told_but_what_is_
                             .injected(client, call, error)
                             .ends(client, "hold", "")
                             .all_end();
-    return judged(oracle::error_surfaced, story).size();
+    return judged("error-surfaced", story).size();
   };
   EXPECT_EQ(unheard("client/connect(socket)#1 fail_once EAGAIN", Call::connect, EAGAIN), 0U);
   EXPECT_EQ(unheard("client/connect(socket)#1 fail_always EAGAIN", Call::connect, EAGAIN), 1U);
@@ -242,8 +239,7 @@ TEST_F(OracleTest, what_is_to_be_retried_and_comes_for_ever_is_told_but_what_is_
 TEST_F(OracleTest, what_another_process_has_removed_is_made_good) {
   const Story failed = Story().injected(tracker, Call::unlink, EIO, "/run/a.bin").on("a.bin");
   const auto after = [&](Call call, const char* path) {
-    return judged(oracle::error_surfaced,
-                  Story(failed).crossed(root, call, path).on("a.bin").all_end())
+    return judged("error-surfaced", Story(failed).crossed(root, call, path).on("a.bin").all_end())
         .size();
   };
   EXPECT_EQ(after(Call::unlink, "/run/a.bin"), 0U);
@@ -261,7 +257,7 @@ TEST_F(OracleTest, a_pipe_that_cannot_be_written_wakes_by_its_end) {
                             .on(object)
                             .ends(client, "release")
                             .all_end();
-    return judged(oracle::error_surfaced, story).size();
+    return judged("error-surfaced", story).size();
   };
   EXPECT_EQ(after("pipe.write"), 0U);
   EXPECT_EQ(after("a.bin"), 1U);
@@ -275,7 +271,7 @@ TEST_F(OracleTest, without_any_location_left_a_word_says_that_there_is_none) {
                             .injected(client, Call::make_folder, EACCES)
                             .ends(client, "reduce", "", error)
                             .all_end();
-    return judged(oracle::error_surfaced, story).size();
+    return judged("error-surfaced", story).size();
   };
   EXPECT_EQ(unheard("client/make_folder(a)#1 fail_always EACCES", ENOENT), 0U);
   EXPECT_EQ(unheard("client/make_folder(a)#1 fail_always EACCES", EIO), 1U);
@@ -291,14 +287,14 @@ TEST_F(OracleTest, a_word_that_fails_anyhow_may_fall_back_all_the_same) {
                           .on("tmp")
                           .ends(client, "reduce", "", EFBIG)
                           .all_end();
-  EXPECT_THAT(judged(oracle::error_surfaced, story), SizeIs(1));
+  EXPECT_THAT(judged("error-surfaced", story), SizeIs(1));
   scenario_.failing_operations = {"reduce"};
-  EXPECT_THAT(judged(oracle::error_surfaced, story), IsEmpty());
+  EXPECT_THAT(judged("error-surfaced", story), IsEmpty());
 }
 
 TEST_F(OracleTest, a_call_that_its_process_does_not_make_has_to_be_told) {
   const Story story = Story().injected(tracker, Call::rename, EIO).all_end();
-  EXPECT_THAT(judged(oracle::error_surfaced, story), SizeIs(1));
+  EXPECT_THAT(judged("error-surfaced", story), SizeIs(1));
 }
 
 }  // namespace

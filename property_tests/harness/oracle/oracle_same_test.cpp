@@ -29,7 +29,7 @@ class Same : public OracleTest {
     return oracle::compare(oracle::results_of(evidence_of(story)), possible_);
   }
   Waiver waiver_of(const Story& story) const {
-    return oracle::same(evidence_of(story)).look.waiver;
+    return judge_by("same", evidence_of(story)).look.waiver;
   }
 
   PossibleResults possible_;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/oracle/leftovers.hpp"
 #include "property_tests/harness/oracle/oracle_story.hpp"
 
 namespace lastref::harness {
@@ -17,11 +18,11 @@ using testing::SizeIs;
 
 TEST_F(OracleTest, a_mode_that_lets_others_in_is_found) {
   const Story file = Story().crossed(root, Call::open, "/run/runtime/tree/lock").with_mode(0644);
-  const auto findings = judged(oracle::is_private, file);
+  const auto findings = judged("private", file);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].seen, HasSubstr("0644"));
   const Story folder = Story().crossed(root, Call::make_folder, "/run/runtime").with_mode(0755);
-  EXPECT_THAT(judged(oracle::is_private, folder), SizeIs(1));
+  EXPECT_THAT(judged("private", folder), SizeIs(1));
 }
 
 TEST_F(OracleTest, a_mode_that_lets_others_in_is_found_wherever_it_is) {
@@ -30,7 +31,7 @@ TEST_F(OracleTest, a_mode_that_lets_others_in_is_found_wherever_it_is) {
                           .with_mode(0604)
                           .crossed(root, Call::make_folder, "/dev/shm/arrays")
                           .with_mode(02700);
-  EXPECT_THAT(judged(oracle::is_private, story), SizeIs(2));
+  EXPECT_THAT(judged("private", story), SizeIs(2));
 }
 
 TEST_F(OracleTest, what_is_opened_and_not_made_has_any_mode) {
@@ -39,7 +40,7 @@ TEST_F(OracleTest, what_is_opened_and_not_made_has_any_mode) {
                           .with_mode(-1)
                           .crossed(root, Call::open, "/run/a.bin", EEXIST)
                           .with_mode(0644);
-  EXPECT_THAT(judged(oracle::is_private, story), IsEmpty());
+  EXPECT_THAT(judged("private", story), IsEmpty());
 }
 
 // no-corruption
@@ -60,34 +61,34 @@ TEST_F(OracleTest, a_file_that_is_renamed_when_it_is_whole_is_right) {
                             .crossed(root, rename, array)
                             .crossed(client, Call::open, array)
                             .with_mode(-1);
-    EXPECT_THAT(judged(oracle::no_corruption, story), IsEmpty()) << name_of(rename);
+    EXPECT_THAT(judged("no-corruption", story), IsEmpty()) << name_of(rename);
   }
 }
 
 TEST_F(OracleTest, a_file_that_is_created_under_its_final_name_is_found) {
   const Story story = Story().crossed(root, Call::open, array).with_mode(0600);
-  const auto findings = judged(oracle::no_corruption, story);
+  const auto findings = judged("no-corruption", story);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].seen, HasSubstr("1-2-ab.npy"));
   const Story again =
       Story().crossed(root, Call::rename, array).crossed(root, Call::open, array).with_mode(0600);
-  EXPECT_THAT(judged(oracle::no_corruption, again), SizeIs(1));
+  EXPECT_THAT(judged("no-corruption", again), SizeIs(1));
 }
 
 TEST_F(OracleTest, a_file_that_has_its_final_name_without_a_rename_is_found) {
   const Story story = Story().crossed(client, Call::open, array).with_mode(-1);
-  EXPECT_THAT(judged(oracle::no_corruption, story), SizeIs(1));
+  EXPECT_THAT(judged("no-corruption", story), SizeIs(1));
   const Story gone = Story()
                          .crossed(root, Call::rename, array)
                          .crossed(tracker, Call::unlink, array)
                          .crossed(client, Call::open, array);
-  EXPECT_THAT(judged(oracle::no_corruption, Story(gone).with_mode(-1)), SizeIs(1));
+  EXPECT_THAT(judged("no-corruption", Story(gone).with_mode(-1)), SizeIs(1));
   for (const Call rename : renames) {
     const Story failed = Story()
                              .crossed(root, rename, array, ENOSPC)
                              .crossed(client, Call::open, array)
                              .with_mode(-1);
-    EXPECT_THAT(judged(oracle::no_corruption, failed), SizeIs(1)) << name_of(rename);
+    EXPECT_THAT(judged("no-corruption", failed), SizeIs(1)) << name_of(rename);
   }
 }
 
@@ -102,7 +103,7 @@ TEST_F(OracleTest, a_final_name_is_not_that_of_others_files_failures_and_outside
                           .fact(root, fact::outside, array)
                           .crossed(client, Call::open, array)
                           .with_mode(-1);
-  EXPECT_THAT(judged(oracle::no_corruption, story), IsEmpty());
+  EXPECT_THAT(judged("no-corruption", story), IsEmpty());
 }
 
 // leftovers
@@ -152,9 +153,9 @@ TEST_F(OracleTest, the_next_start_is_told_once_that_something_is_gone) {
 TEST_F(OracleTest, an_operation_that_fails_with_nothing_wrong_is_found) {
   const Story story =
       Story().begins(client, "reduce").ends(client, "reduce", a_bin, ENOSPC).all_end();
-  EXPECT_THAT(judged(oracle::works, story), SizeIs(1));
+  EXPECT_THAT(judged("works", story), SizeIs(1));
   scenario_.failing_operations = {"reduce"};
-  EXPECT_THAT(judged(oracle::works, story), IsEmpty());
+  EXPECT_THAT(judged("works", story), IsEmpty());
 }
 
 TEST_F(OracleTest, operations_and_roles_may_fail_in_another_order_and_under_faults) {
@@ -163,14 +164,14 @@ TEST_F(OracleTest, operations_and_roles_may_fail_in_another_order_and_under_faul
                           .ends(client, "make", a_bin, EEXIST)
                           .fact(client, fact::failed, "open a.bin: File exists")
                           .all_end();
-  EXPECT_THAT(judged(oracle::works, story), SizeIs(2));
+  EXPECT_THAT(judged("works", story), SizeIs(2));
   plan_.seed = 1;
-  EXPECT_THAT(judged(oracle::works, story), IsEmpty());
+  EXPECT_THAT(judged("works", story), IsEmpty());
   plan_.seed.reset();
   plan_.faults.push_back(parse_fault("root/unlink(a.bin)#1 fail_once EIO").value());
-  EXPECT_THAT(judged(oracle::works, story), SizeIs(2));  // It was not injected.
+  EXPECT_THAT(judged("works", story), SizeIs(2));  // It was not injected.
   const Story struck = Story(story).fact(root, fact::fired, "fail_once");
-  EXPECT_THAT(judged(oracle::works, struck), IsEmpty());
+  EXPECT_THAT(judged("works", struck), IsEmpty());
 }
 
 TEST_F(OracleTest, nobody_may_notice_what_is_benign) {
@@ -182,7 +183,7 @@ TEST_F(OracleTest, nobody_may_notice_what_is_benign) {
                             .begins(client, "make")
                             .ends(client, "make", a_bin, EINTR)
                             .all_end();
-    return std::pair(judged(oracle::works, story).size(), judged(oracle::quiet, story).size());
+    return std::pair(judged("works", story).size(), judged("quiet", story).size());
   };
   EXPECT_EQ(noticed("root/open(a.bin)#1 fail_once EINTR"), std::pair(1UL, 1UL));
   EXPECT_EQ(noticed("root/send(tracker)#1 fail_once EAGAIN"), std::pair(1UL, 1UL));
@@ -199,7 +200,7 @@ TEST_F(OracleTest, who_was_told_early_that_its_time_was_over_may_say_so_and_noth
   standard_error_ = "something\n";
   const auto found = [&](Story story, int error) {
     story.begins(client, "make").ends(client, "make", a_bin, error).all_end();
-    return std::pair(judged(oracle::works, story).size(), judged(oracle::quiet, story).size());
+    return std::pair(judged("works", story).size(), judged("quiet", story).size());
   };
   const Story planned = Story().fact(client, fact::fired, "time_out");
   EXPECT_EQ(found(planned, ETIMEDOUT), std::pair(0UL, 0UL));
@@ -216,9 +217,9 @@ TEST_F(OracleTest, what_somebody_had_to_send_when_it_was_killed_is_lost) {
   standard_error_ = "something\n";
   const Story story =
       Story().fact(client, fact::fired, "fail_once").injected(client, Call::send, EAGAIN);
-  EXPECT_THAT(judged(oracle::quiet, Story(story).died(client, fact::ended)), SizeIs(1));
-  EXPECT_THAT(judged(oracle::quiet, Story(story).died(root, fact::killed)), SizeIs(1));
-  EXPECT_THAT(judged(oracle::quiet, Story(story).died(client, fact::killed)), IsEmpty());
+  EXPECT_THAT(judged("quiet", Story(story).died(client, fact::ended)), SizeIs(1));
+  EXPECT_THAT(judged("quiet", Story(story).died(root, fact::killed)), SizeIs(1));
+  EXPECT_THAT(judged("quiet", Story(story).died(client, fact::killed)), IsEmpty());
 }
 
 TEST_F(OracleTest, an_error_of_a_call_that_the_scenario_makes_itself_is_noticed_by_it) {
@@ -226,22 +227,22 @@ TEST_F(OracleTest, an_error_of_a_call_that_the_scenario_makes_itself_is_noticed_
   standard_error_ = "something\n";
   const Story own =
       Story().fact(client, fact::fired, "fail_once").injected(client, Call::poll, ENOMEM);
-  EXPECT_EQ(look_of(oracle::quiet, own).waiver, Waiver::has_fault);
+  EXPECT_EQ(look_of("quiet", own).waiver, Waiver::has_fault);
   const Story of_the_product = Story()
                                    .begins(client, "hold")
                                    .fact(client, fact::fired, "fail_once")
                                    .injected(client, Call::poll, ENOMEM)
                                    .ends(client, "hold");
-  EXPECT_THAT(judged(oracle::quiet, of_the_product), SizeIs(1));
+  EXPECT_THAT(judged("quiet", of_the_product), SizeIs(1));
   const Story interrupted =
       Story().fact(client, fact::fired, "fail_once").injected(client, Call::poll, EINTR);
-  EXPECT_THAT(judged(oracle::quiet, interrupted), SizeIs(1));
+  EXPECT_THAT(judged("quiet", interrupted), SizeIs(1));
 }
 
 TEST_F(OracleTest, a_role_that_ends_with_an_error_is_found_whatever_its_scenario_means_to_fail) {
   const Story story = Story().fact(client, fact::failed, "unlink a.bin: No such file").all_end();
   scenario_.failing_operations = {"reduce"};
-  const auto findings = judged(oracle::works, story);
+  const auto findings = judged("works", story);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].seen, HasSubstr("client: unlink a.bin: No such file"));
 }
@@ -250,37 +251,37 @@ TEST_F(OracleTest, a_role_that_ends_with_an_error_is_found_whatever_its_scenario
 
 TEST_F(OracleTest, noise_in_a_clean_run_is_found) {
   standard_error_ = "something\n";
-  EXPECT_THAT(judged(oracle::quiet, Story().all_end()), SizeIs(1));
+  EXPECT_THAT(judged("quiet", Story().all_end()), SizeIs(1));
 }
 
 TEST_F(OracleTest, noise_about_an_interrupt_is_found_T1) {
   plan_.faults = {parse_fault("root/poll()#1 interrupt").value()};
   standard_error_ = "something\n";
-  EXPECT_THAT(judged(oracle::quiet, Story().fact(root, fact::fired, "interrupt")), SizeIs(1));
+  EXPECT_THAT(judged("quiet", Story().fact(root, fact::fired, "interrupt")), SizeIs(1));
 }
 
 TEST_F(OracleTest, noise_about_a_pause_is_found) {
   plan_.faults = {parse_fault("root/poll()#1 pause").value()};
   standard_error_ = "something\n";
-  EXPECT_THAT(judged(oracle::quiet, Story().fact(root, fact::fired, "pause")), SizeIs(1));
+  EXPECT_THAT(judged("quiet", Story().fact(root, fact::fired, "pause")), SizeIs(1));
 }
 
 TEST_F(OracleTest, expected_noise_that_is_not_there_is_missed) {
   scenario_.expected_noise = {"tracker died"};
-  EXPECT_THAT(judged(oracle::quiet, Story().all_end()), SizeIs(1));
-  EXPECT_THAT(judged(oracle::quiet, Story().fact(root, fact::fired, "kill_before")), IsEmpty());
+  EXPECT_THAT(judged("quiet", Story().all_end()), SizeIs(1));
+  EXPECT_THAT(judged("quiet", Story().fact(root, fact::fired, "kill_before")), IsEmpty());
 }
 
 TEST_F(OracleTest, expected_noise_and_noise_about_a_fault_are_fine) {
   standard_error_ = "the tracker died\n";
-  EXPECT_THAT(judged(oracle::quiet, Story().fact(root, fact::fired, "kill_before")), IsEmpty());
+  EXPECT_THAT(judged("quiet", Story().fact(root, fact::fired, "kill_before")), IsEmpty());
   scenario_.expected_noise = {"tracker died"};
-  EXPECT_THAT(judged(oracle::quiet, Story().all_end()), IsEmpty());
+  EXPECT_THAT(judged("quiet", Story().all_end()), IsEmpty());
   scenario_.expected_noise = {};
   scenario_.possible_noise = {"tracker died"};
-  EXPECT_THAT(judged(oracle::quiet, Story().all_end()), IsEmpty());
+  EXPECT_THAT(judged("quiet", Story().all_end()), IsEmpty());
   standard_error_ = {};
-  EXPECT_THAT(judged(oracle::quiet, Story().all_end()), IsEmpty());
+  EXPECT_THAT(judged("quiet", Story().all_end()), IsEmpty());
 }
 
 }  // namespace

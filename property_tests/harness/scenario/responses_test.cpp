@@ -39,7 +39,7 @@ TEST(Responses, what_no_row_names_has_none) {
 TEST(Responses, an_errno_that_is_ignored_or_retried_is_benign_if_it_comes_once) {
   for (const CallRow& row : call_rows()) {
     for (const ErrorRow& each : row.errors) {
-      const Site site{.role = "client", .name = row.method};
+      const Site site{.role = "client", .name = std::string(row.method), .object = {}};
       const Fault once{.site = site, .kind = FaultKind::fail_once, .error = each.error};
       const bool unnoticed =
           each.elsewhere == Response::ignore || each.elsewhere == Response::retry;
