@@ -4,6 +4,7 @@
 #include <linux/sched.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/auxv.h>
@@ -21,8 +22,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
-#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -265,20 +264,23 @@ void allow_many_descriptors() noexcept {
   return pid;
 }
 
-/// A process that is reaped in the background.
+/// A process to reap in the background. `process` and `checked` are the starter's, and exist until
+/// `checked` is posted.
 struct Orphan {
   pid_t pid = 0;
   int process = -1;
+  sem_t checked{};
 };
 
-/// Closes the descriptor before the wait, which may take as long as the program runs; the pid is
-/// that of the same process until it is reaped.
+/// Checks first that the process is still a child of ours: the pid is that of the same process
+/// until it is reaped. Then it may wait as long as the program runs, and holds no descriptor.
 void* reap_orphan(void* given) noexcept {
-  const std::unique_ptr<Orphan> orphan(static_cast<Orphan*>(given));
+  auto* const orphan = static_cast<Orphan*>(given);
+  const pid_t pid = orphan->pid;
   const bool is_ours = is_child(orphan->process);
-  ::close(orphan->process);
+  ::sem_post(&orphan->checked);
   siginfo_t state{};
-  while (is_ours && ::waitid(P_PID, static_cast<id_t>(orphan->pid), &state, WEXITED) < 0 &&
+  while (is_ours && ::waitid(P_PID, static_cast<id_t>(pid), &state, WEXITED) < 0 &&
          errno == EINTR) {
   }
   return nullptr;
@@ -311,20 +313,20 @@ void reap_in_background(pid_t pid, int process) noexcept {
   if (!is_child(process)) {
     return;
   }
-  std::unique_ptr<Orphan> orphan(new (std::nothrow)
-                                     Orphan{.pid = pid, .process = above_standard(::dup(process))});
   pthread_attr_t detached{};
-  if (!orphan || ::pthread_attr_init(&detached) != 0) {
+  if (::pthread_attr_init(&detached) != 0) {
     return;
   }
   ::pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
   const WithSignals given(all_but_its_own());
+  Orphan orphan{.pid = pid, .process = process};
+  ::sem_init(&orphan.checked, 0, 0);
   pthread_t thread{};
-  if (::pthread_create(&thread, &detached, reap_orphan, orphan.get()) == 0) {
-    static_cast<void>(orphan.release());
-  } else {
-    ::close(orphan->process);
+  if (::pthread_create(&thread, &detached, reap_orphan, &orphan) == 0) {
+    while (::sem_wait(&orphan.checked) < 0 && errno == EINTR) {
+    }
   }
+  ::sem_destroy(&orphan.checked);
   ::pthread_attr_destroy(&detached);
 }
 
