@@ -233,6 +233,16 @@ TEST(Tidy, a_source_that_no_list_names_is_found) {
   EXPECT_EQ(findings[0].path, source.path);
 }
 
+TEST(Tidy, a_source_that_a_pattern_of_a_list_matches_is_named) {
+  const File list = {"bench/CMakeLists.txt", "file(GLOB all a/*.cpp *_bench.cpp)\n"};
+  for (const char* path : {"bench/a/x.cpp", "bench/of_x_bench.cpp"}) {
+    EXPECT_EQ(to_text(check(std::vector{File{path, cpp("")}, list})), "") << path;
+  }
+  for (const char* path : {"bench/b/x.cpp", "bench/a/b/x.cpp", "bench/x.cpp", "bench/x_test.cpp"}) {
+    EXPECT_EQ(check(std::vector{File{path, cpp("")}, list}).size(), 1U) << path;
+  }
+}
+
 TEST(Tidy, a_transcript_without_a_test_is_found) {
   const std::vector<File> files = {{"property_tests/a_test.cpp", cpp("")},
                                    {"property_tests/a_test.transcript", ""},

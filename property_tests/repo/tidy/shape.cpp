@@ -123,6 +123,21 @@ std::vector<Finding> check_docs(const File& file) {
   return findings;
 }
 
+/// Whether the list names the source, or a pattern that matches it: *.cpp in all folders,
+/// oracle/*.cpp, or *_bench.cpp.
+bool takes(std::string_view list, std::string_view source) {
+  if (names(list, source)) {
+    return true;
+  }
+  const std::string folder(source.substr(0, source.rfind('/') + 1));
+  const std::size_t last_word = source.rfind('_');
+  const bool is_in_pattern = names(list, folder + "*.cpp") ||
+                             (last_word != std::string_view::npos &&
+                              names(list, folder + '*' + std::string(source.substr(last_word))));
+  return (list.find("file(GLOB_RECURSE") != std::string::npos && names(list, "*.cpp")) ||
+         (list.find("file(GLOB ") != std::string::npos && is_in_pattern);
+}
+
 std::vector<Finding> check_sources(std::span<const File> files) {
   std::vector<Finding> findings;
   for (const File& source : files) {
@@ -136,10 +151,8 @@ std::vector<Finding> check_sources(std::span<const File> files) {
       }
       const std::string_view folder =
           std::string_view(list.path).substr(0, list.path.size() - list_name.size());
-      const bool takes_all =
-          list.text.find("file(GLOB_RECURSE") != std::string::npos && names(list.text, "*.cpp");
       return source.path.starts_with(folder) &&
-             (takes_all || names(list.text, std::string_view(source.path).substr(folder.size())));
+             takes(list.text, std::string_view(source.path).substr(folder.size()));
     });
     if (!named) {
       findings.push_back({source.path, 0, "no CMakeLists.txt above it names this source"});
