@@ -117,9 +117,10 @@ std::vector<Fault> matrix_of(std::span<const Crossing> clean) {
       faults.push_back({.site = site, .kind = FaultKind::fail_always, .error = ENOMEM});
       continue;
     }
+    const CallRow* const call = row_called(site.name);
     for (const FaultRow& row : fault_rows()) {
       if (can_be_in(row.phase, seen)) {
-        add_faults(row, site, row_called(site.name), faults);
+        add_faults(row, site, call, faults);
       }
     }
   }
