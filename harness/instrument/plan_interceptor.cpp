@@ -128,12 +128,13 @@ void PlanInterceptor::plan_kill(const Fault& fault,
       }
       break;
     case FaultPhase::blocked:
-    case FaultPhase::at_limit:
       pending().kill_blocked = &fault;
       break;
     case FaultPhase::after:
       pending().kill_after = &fault;
       break;
+    case FaultPhase::at_limit:
+      LASTREF_ASSERT(false);  // No row has it.
   }
 }
 

@@ -24,6 +24,27 @@ constexpr std::array rows = {
 #include "harness/scenario/fault_kinds.def"
 #undef LASTREF_FAULT
 };
+
+/// Whether PlanInterceptor and the matrix implement the combination.
+constexpr bool is_implemented(const FaultRow& row) noexcept {
+  const bool is_once = row.duration == FaultDuration::once;
+  switch (row.effect) {
+    case FaultEffect::kill:
+      return row.phase != FaultPhase::at_limit && is_once;
+    case FaultEffect::fail:
+      return row.phase == FaultPhase::before;
+    case FaultEffect::shorten:
+    case FaultEffect::interrupt:
+      return row.phase == FaultPhase::before && is_once;
+    case FaultEffect::expire:
+      return row.phase == FaultPhase::at_limit && row.duration != FaultDuration::in_role;
+    case FaultEffect::pause:
+      return row.phase == FaultPhase::after && is_once;
+  }
+  return false;
+}
+static_assert(std::ranges::all_of(rows, is_implemented));
+
 constexpr std::string_view whole_tree_token = "whole_tree";
 constexpr int errno_max = 133;
 /// Names of the descriptors of pipes: those that a process makes or was passed, and standard error.
