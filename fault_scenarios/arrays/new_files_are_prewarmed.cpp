@@ -31,17 +31,7 @@ Status root(Stage& stage) {
 }
 
 Status worker(Stage& stage) {
-  LASTREF_CHECK(stage.product().join());
-  Worker worker(stage);
-  Status received;
-  for (const char* signal : {"on shared memory", "elsewhere"}) {
-    const Result<Array> array = worker.receive(signal);
-    if (array) {
-      must_equal(stage, *array, numbered());
-    }
-    received = first_failure({received, status_of(array)});
-  }
-  return received;
+  return receive_arrays(stage, {"on shared memory", "elsewhere"});
 }
 
 const RegisteredScenario registered([] {

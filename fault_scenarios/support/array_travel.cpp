@@ -189,12 +189,22 @@ Result<Array> Worker::receive(const std::string& signal) {
   return *std::move(arrived);
 }
 
-Status receive_an_array(Stage& stage) {
+Status receive_arrays(Stage& stage, std::initializer_list<const char*> signals) {
   LASTREF_CHECK(stage.product().join());
   Worker worker(stage);
-  LASTREF_TRY(array, worker.receive("array"));
-  must_equal(stage, array, numbered());
-  return ok();
+  Status received;
+  for (const char* signal : signals) {
+    const Result<Array> array = worker.receive(signal);
+    if (array) {
+      must_equal(stage, *array, numbered());
+    }
+    received = first_failure({received, status_of(array)});
+  }
+  return received;
+}
+
+Status receive_an_array(Stage& stage) {
+  return receive_arrays(stage, {"array"});
 }
 
 Status send_and_stay_alive(Stage& stage) {

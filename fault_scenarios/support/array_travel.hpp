@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -105,7 +106,9 @@ class Worker {
   std::shared_ptr<Receiver> receiver_;
 };
 
-/// A role: a worker that receives numbered() with the signal "array".
+/// A role: a worker that receives numbered() with each of the signals, even if one fails.
+Status receive_arrays(Stage& stage, std::initializer_list<const char*> signals);
+/// The same with the signal "array".
 Status receive_an_array(Stage& stage);
 
 /// A role: a parent that sends numbered() with the signal "array" to a "worker", its path with the
