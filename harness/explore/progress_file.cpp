@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <iterator>
 #include <optional>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "harness/platform/proc.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -82,15 +83,10 @@ std::optional<Aftermath> parse_aftermath(std::string_view line) {
   return read;
 }
 
-std::string read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 }  // namespace
 
 bool ProgressFile::open(const std::string& path, std::uint64_t build, std::string& why) {
-  const std::string text = read_text(path);
+  const std::string text = read_file(path);
   const std::string first = fmt::format("{}{:016x}\n", title, build);
   if (!text.empty() && !text.starts_with(title)) {
     why = path + " is not a file of `lastref gate --resume`";

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "harness/platform/proc.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -97,9 +97,7 @@ Result<std::vector<Source>> read_sources(const std::string& checkout) {
       if (entry.path().extension() != ".cpp" && entry.path().extension() != ".hpp") {
         continue;
       }
-      std::ifstream stream(entry.path(), std::ios::binary);
-      sources.push_back({entry.path().lexically_relative(checkout),
-                         {std::istreambuf_iterator<char>(stream), {}}});
+      sources.push_back({entry.path().lexically_relative(checkout), read_file(entry.path())});
     }
   }
   std::ranges::sort(sources, {}, &Source::path);

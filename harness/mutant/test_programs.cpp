@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <system_error>
 
 #include <fmt/format.h>
 
+#include "harness/platform/proc.hpp"
 #include "harness/spec/rows.hpp"
 
 namespace lastref::harness {
@@ -19,11 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view all_targets = "all";
 constexpr std::array<std::string_view, 2> folders_of_tests = {"property_tests", "bench"};
-
-std::string text_of(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 std::vector<std::string> words_of(std::string_view text) {
   constexpr std::string_view space = " \t\r\n";
@@ -80,11 +74,11 @@ Result<std::string> targets_naming(const std::string& checkout, const std::strin
     for (fs::recursive_directory_iterator at(root, error), end; !error && at != end;
          at.increment(error)) {
       const fs::path& path = at->path();
-      if (path.filename() == "CMakeLists.txt" && adds_test_of(text_of(path), row)) {
+      if (path.filename() == "CMakeLists.txt" && adds_test_of(read_file(path), row)) {
         return std::string(all_targets);
       }
-      if (path.extension() == ".cpp" && has_test_of(text_of(path), row)) {
-        const std::string list = text_of(path.parent_path() / "CMakeLists.txt");
+      if (path.extension() == ".cpp" && has_test_of(read_file(path), row)) {
+        const std::string list = read_file(path.parent_path() / "CMakeLists.txt");
         std::ranges::copy(programs_of(list, path.filename().string()),
                           std::inserter(targets, targets.end()));
       }

@@ -4,7 +4,6 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "harness/mutant/test_programs.hpp"
 #include "harness/platform/clock.hpp"
 #include "harness/platform/hash.hpp"
+#include "harness/platform/proc.hpp"
 #include "harness/program/program.hpp"
 
 namespace lastref::harness {
@@ -38,11 +38,6 @@ constexpr const char* ninja = "CCACHE_SLOPPINESS=pch_defines,time_macros ninja -
 constexpr const char* program = "lastref_program";
 /// Recreated by each user, and never copied.
 constexpr std::array<std::string_view, 2> not_copied = {"build", ".git"};
-
-std::string text_of(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 /// All files below `root`, as paths from there.
 std::set<std::string> files_below(const fs::path& root, std::error_code& error) {
@@ -117,9 +112,9 @@ std::string Workshop::log_of(const std::string& name, const char* what) const {
 Status Workshop::match(const std::string& file) {
   const fs::path from = fs::path(checkout_) / file;
   const fs::path to = fs::path(tree()) / file;
-  const std::string text = text_of(from);
+  const std::string text = read_file(from);
   std::error_code error;
-  if (fs::exists(to, error) && text == text_of(to)) {
+  if (fs::exists(to, error) && text == read_file(to)) {
     return ok();
   }
   fs::create_directories(to.parent_path(), error);
@@ -133,7 +128,7 @@ Status Workshop::match(const std::string& file) {
 }
 
 void Workshop::count_in(const std::string& file) {
-  const std::string text = text_of(fs::path(tree()) / file);
+  const std::string text = read_file(fs::path(tree()) / file);
   sources_ = is_source(file) ? hash_with(sources_, file, text) : sources_;
   sources_of_program_ =
       is_source_of_program(file) ? hash_with(sources_of_program_, file, text) : sources_of_program_;
@@ -187,7 +182,7 @@ Status Workshop::check(std::span<const Mutant> mutants) {
 }
 
 Result<std::string> Workshop::text_of_patch(const Planting& planting) const {
-  std::string text = text_of(fs::path(tree()) / planting.patch);
+  std::string text = read_file(fs::path(tree()) / planting.patch);
   return text.empty() ? failure(std::errc::io_error, planting.patch)
                       : Result<std::string>(std::move(text));
 }
@@ -233,7 +228,7 @@ Result<Trial> Workshop::hunt(Hunter hunter,
   fs::remove(report, error);
   const std::string with_report = is_gate(hunter) ? command + " --json ../report.json" : command;
   LASTREF_TRY(code, say(with_report, log, seconds));
-  const ProgramEnd end{.code = code, .said = text_of(log), .report = text_of(report)};
+  const ProgramEnd end{.code = code, .said = read_file(log), .report = read_file(report)};
   Trial trial = is_gate(hunter) ? judge_gate(end) : judge_tests(end);
   trial.seconds = seconds_now() - began;
   return trial;
@@ -242,7 +237,7 @@ Result<Trial> Workshop::hunt(Hunter hunter,
 Result<std::string> Workshop::help_of_gate() {
   const std::string log = log_of("unplanted", "help");
   LASTREF_TRY(code, say("build/ci/bin/lastref gate --help", log, patience_for_git));
-  return code == 0 ? Result<std::string>(text_of(log))
+  return code == 0 ? Result<std::string>(read_file(log))
                    : tl::unexpected(said_no("the gate gives no help", log));
 }
 
