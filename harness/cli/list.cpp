@@ -1,5 +1,5 @@
 // list: lists scenarios, rows of the specification with the scenarios that cover them, rows of the
-// table of calls, and probes.
+// tables of calls and of faults, and probes.
 #include <array>
 #include <iostream>
 #include <utility>
