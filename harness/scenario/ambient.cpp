@@ -50,7 +50,7 @@ constexpr std::array table = {
                        "then stays until the next start; without a scenario in which the tracker "
                        "has the last word",
             .leaves_to_the_next_start = true,
-            .without = "tracker/the_last_process_"},
+            .without = "tracker/last_process_"},
     Ambient{.name = ambient::deaf,
             .sentence = "SIGHUP and SIGCHLD are ignored",
             .rows = rows_of_deaf,

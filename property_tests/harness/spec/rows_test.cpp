@@ -65,6 +65,17 @@ TEST(Catalog, has_each_scenario_of_each_file) {
   EXPECT_EQ(registered, defined);
 }
 
+TEST(Catalog, has_the_scenarios_that_an_ambient_leaves_out) {
+  for (const Ambient& ambient : ambients()) {
+    EXPECT_TRUE(ambient.without.empty() ||
+                !std::ranges::all_of(
+                    catalog(),
+                    [&](const std::string& name) { return ambient.can_play(name); },
+                    &Scenario::name))
+        << ambient.name << " leaves out " << ambient.without;
+  }
+}
+
 TEST(Catalog, is_ordered_and_says_each_name_once) {
   EXPECT_EQ(std::ranges::adjacent_find(catalog(), std::greater_equal<>(), &Scenario::name),
             catalog().end());
