@@ -108,7 +108,10 @@ std::string text_of_points() {
 std::string text_of_faults() {
   std::string text;
   for (const FaultRow& row : fault_rows()) {
-    text += fmt::format("{:<16} {}\n", row.name, row.sentence);
+    const std::string_view where = row.where == FaultWhere::gated     ? "; only in scenarios"
+                                   : row.where == FaultWhere::watched ? "; only in lastref run"
+                                                                      : "";
+    text += fmt::format("{:<22} {}{}\n", row.name, row.sentence, where);
   }
   return text;
 }

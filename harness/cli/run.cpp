@@ -152,8 +152,8 @@ class Run {
 
   bool are_likely() {
     for (const warden::TreeFault& fault : watch_.faults) {
-      if (fault.strike == warden::Strike::fail && !options_.unlikely &&
-          !warden::is_likely(fault.call, fault.error)) {
+      if (takes_error(fault.action.kind) && !options_.unlikely &&
+          !warden::is_likely(fault.call, fault.action.error)) {
         invocation_.refuse(
             fmt::format("--fault: {}: {} gives no such error; with --unlikely it does. It may fail "
                         "with: {}",

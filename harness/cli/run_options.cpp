@@ -1,20 +1,21 @@
 #include "harness/cli/run_options.hpp"
 
 #include "harness/cli/option_kinds.hpp"
+#include "harness/scenario/fault_text.hpp"
 
 namespace lastref::harness {
 namespace {
 
 /// Faults in the program, and the world in which it runs.
 void add_world(CLI::App& verb, RunVerbOptions& options) {
-  repeatable(verb.add_option("--fault",
-                             options.faults,
-                             "A fault, as 'child.1/openat(/dev/shm/*)#3 fail ENOSPC', or as strace "
-                             "injects it; may be repeated. #3-5 are three, #3- all from there on. "
-                             "Ends: fail ERROR, shorten, kill, kill_after, kill_amid, kill_tree, "
-                             "pause, stop, outsider unlinks|truncates|replaces|takes_rights|"
-                             "plants_link|closes_folder"),
-             "TEXT");
+  repeatable(
+      verb.add_option("--fault",
+                      options.faults,
+                      "A fault, such as 'child.1/openat(/dev/shm/*)#3 fail_once ENOSPC', or in "
+                      "the syntax of strace; may be repeated. #3-5 are three calls, #3- all "
+                      "from the third on. Kinds: " +
+                          names_of_faults(FaultWhere::watched)),
+      "TEXT");
   repeatable(verb.add_option("--also",
                              options.also,
                              "A call that is watched only if it is asked for, as write; may be "

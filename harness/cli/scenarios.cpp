@@ -57,11 +57,9 @@ std::optional<std::vector<Fault>> parse_faults(std::span<const std::string> text
     Result<Fault> fault = parse_fault(text);
     if (!fault) {
       invocation.refuse(fmt::format(
-          "--fault {}: not a fault. One reads: 'tracker/unlink(a.bin)#1 fail_once EACCES'; kinds "
-          "are kill_before, kill_after, kill_amid, kill_blocked (each also with whole_tree behind "
-          "it), fail_once, fail_always, fail_in_all (each with an errno), shorten, time_out, "
-          "time_out_always, interrupt and pause",
-          text));
+          "--fault {}. Example: 'tracker/unlink(a.bin)#1 fail_once EACCES'; lastref list --faults "
+          "prints all kinds",
+          fault.error().subject));
       return std::nullopt;
     }
     faults.push_back(*std::move(fault));

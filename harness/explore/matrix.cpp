@@ -96,6 +96,9 @@ void add_faults(const FaultRow& row,
     case FaultEffect::pause:
       to.push_back(fault);
       break;
+    case FaultEffect::stop:
+    case FaultEffect::outsider:
+      break;
   }
 }
 
@@ -119,7 +122,7 @@ std::vector<Fault> matrix_of(std::span<const Crossing> clean) {
     }
     const CallRow* const call = row_called(site.name);
     for (const FaultRow& row : fault_rows()) {
-      if (can_be_in(row.phase, seen)) {
+      if (row.where != FaultWhere::watched && can_be_in(row.phase, seen)) {
         add_faults(row, site, call, faults);
       }
     }

@@ -170,6 +170,9 @@ Injection PlanInterceptor::apply_faults(const PendingCall& pending_call,
       case FaultEffect::pause:
         pending().pause = &fault;
         break;
+      case FaultEffect::stop:
+      case FaultEffect::outsider:
+        LASTREF_ASSERT(false);
     }
   }
   return injection;

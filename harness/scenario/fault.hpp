@@ -20,13 +20,24 @@ enum class FaultKind : std::uint8_t {
 };
 
 /// See fault_kinds.def.
+enum class FaultWhere : std::uint8_t { everywhere, gated, watched };
 enum class FaultPhase : std::uint8_t { before, during_write, blocked, at_limit, after };
-enum class FaultEffect : std::uint8_t { kill, fail, shorten, expire, interrupt, pause };
+enum class FaultEffect : std::uint8_t {
+  kill,
+  fail,
+  shorten,
+  expire,
+  interrupt,
+  pause,
+  stop,
+  outsider
+};
 enum class FaultDuration : std::uint8_t { once, in_process, in_role };
 
 struct FaultRow {
   FaultKind kind;
   std::string_view name;
+  FaultWhere where;
   FaultPhase phase;
   FaultEffect effect;
   FaultDuration duration;
@@ -95,7 +106,7 @@ bool is_benign(const Fault& fault) noexcept;
 
 /// "tracker/unlink(a.bin)#1 kill_before", and back.
 ///
-/// Errors          parse_fault, parse_site: invalid_argument.
+/// Errors          parse_fault, parse_site: invalid_argument; it says what is wrong in the text.
 std::string to_text(const Fault& fault);
 std::string to_text(const Site& site);
 Result<Fault> parse_fault(std::string_view text);

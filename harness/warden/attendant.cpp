@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "harness/platform/child_process.hpp"
-#include "harness/warden/striker.hpp"
+#include "harness/warden/fault_injector.hpp"
 
 namespace lastref::harness::warden {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "harness/platform/child_process.hpp"
 #include "harness/platform/proc.hpp"
-#include "harness/warden/striker.hpp"
+#include "harness/warden/fault_injector.hpp"
 
 namespace lastref::harness::warden {
 namespace {

@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
+#include "harness/warden/fault_injector.hpp"
 #include "harness/warden/names_ledger.hpp"
 #include "harness/warden/notifier.hpp"
 #include "harness/warden/roles_of_tree.hpp"
-#include "harness/warden/striker.hpp"
 
 namespace lastref::harness::warden {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/warden/striker.hpp"
+#include "harness/warden/fault_injector.hpp"
 
 namespace lastref::harness::warden {
 

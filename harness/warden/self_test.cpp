@@ -90,7 +90,7 @@ class CallTest {
 
   std::vector<std::string> complaints() {
     // A frequent call stops only if a fault refers to it; this fault is never applied.
-    const Seen clean = run_with(Strike::kill, 1'000'000);
+    const Seen clean = run_with(FaultKind::kill_before, 1'000'000);
     expect(clean, os::ChildExit{}, "made");
     // The start of the program makes other calls of this kind.
     k_ = static_cast<std::uint64_t>(
@@ -103,27 +103,26 @@ class CallTest {
         (clean.watched.leftovers.size() != 1 || !clean.has_changed)) {
       complain("made", "what it has made was not seen");
     }
-    const Seen killed = run_with(Strike::kill, k_);
+    const Seen killed = run_with(FaultKind::kill_before, k_);
     expect(killed, by_sigkill, "killed before it");
     expect_change(killed, /*change=*/false, "killed before it");
     if (row_.effect == Effect::ends) {
       return std::move(complaints_);
     }
-    const Seen after = run_with(Strike::kill_after, k_);
+    const Seen after = run_with(FaultKind::kill_after, k_);
     expect(after, by_sigkill, "killed after it");
     expect_change(after, clean.has_changed, "killed after it");
-    const Seen failed = run_with(Strike::fail, k_);
+    const Seen failed = run_with(FaultKind::fail_once, k_);
     expect(failed, {.code = unheard_of, .killed = false}, "made to fail");
     expect_change(failed, /*change=*/false, "made to fail");
     return std::move(complaints_);
   }
 
  private:
-  Seen run_with(Strike strike, std::uint64_t k) {
+  Seen run_with(FaultKind kind, std::uint64_t k) {
     const Folder folder;
-    fault_.strike = strike;
     fault_.k = fault_.last = k;
-    fault_.error = strike == Strike::fail ? unheard_of : 0;
+    fault_.action = {.kind = kind, .error = takes_error(kind) ? unheard_of : 0};
     WatchOptions options{.command = {program_, std::string(row_.name), folder.path()}};
     options.faults = {fault_};
     options.takes_unlikely = true;

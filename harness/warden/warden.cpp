@@ -44,7 +44,7 @@ struct Known {
 class Watch {
  public:
   explicit Watch(const WatchOptions& options)
-      : options_(options), striker_(options.faults, options.takes_unlikely), watched_{} {
+      : options_(options), injector_(options.faults, options.takes_unlikely), watched_{} {
     for (const SyscallRow& row : syscalls()) {
       known_[row.number] = {.row = &row, .needs_object = needs_object(row)};
     }
@@ -53,7 +53,7 @@ class Watch {
   Result<Watched> run() {
     LASTREF_CHECK(start());
     follow();
-    const bool was_struck = std::ranges::find(striker_.struck(), true) != striker_.struck().end();
+    const bool was_struck = std::ranges::find(injector_.struck(), true) != injector_.struck().end();
     if (const int error = launch_.error(); error != 0 && !was_struck) {
       return failure(std::errc{error}, options_.command.front());
     }
@@ -99,7 +99,7 @@ class Watch {
   OneProcessor processor_;
   std::unique_ptr<Notifier> notifier_;
   std::unique_ptr<RolesOfTree> roles_;
-  Striker striker_;
+  FaultInjector injector_;
   Effects effects_;
   KeptCalls kept_{options_.may_be_made};
   std::set<std::string> outside_;  ///< What the program was started with
@@ -134,7 +134,7 @@ std::set<int> Watch::numbers() const {
   std::set<int> numbers;
   for (const SyscallRow& row : syscalls()) {
     const bool is_asked = std::ranges::find(options_.also, row.name) != options_.also.end();
-    if (!row.is_frequent || is_asked || striker_.is_at(row.name)) {
+    if (!row.is_frequent || is_asked || injector_.is_at(row.name)) {
       numbers.insert(row.number);
     }
   }
@@ -156,8 +156,8 @@ Status Watch::start() {
   if (!notifier_->wakes_in_turn()) {
     watched_.processor = processor_.share_with(root_);
   }
-  striker_.listens_to(*notifier_);
-  striker_.spares(strangers_);
+  injector_.listens_to(*notifier_);
+  injector_.spares(strangers_);
   roles_ = std::make_unique<RolesOfTree>(root_);
   const auto all = descriptors_of(root_);
   for (const auto& [descriptor, object] : all) {
@@ -195,9 +195,9 @@ void Watch::look_around() {
   const double now = seconds_now();
   reap();
   roles_->forget_the_gone();
-  if (striker_.keeps_somebody()) {
-    stops_take_back_ = stops_take_back_ || striker_.has_stopped_somebody();
-    striker_.look(now);
+  if (injector_.keeps_somebody()) {
+    stops_take_back_ = stops_take_back_ || injector_.has_stopped_somebody();
+    injector_.look(now);
   }
   let_kept_go();
   if (const int signal = options_.interrupted_by(); signal != 0 && !watched_.interrupted) {
@@ -248,7 +248,7 @@ void Watch::tend(double now) {
 void Watch::look_for_hang(double now) {
   // The tree may be waiting for the attendant.
   const bool has_work = attendant_.is_there() && !attendant_.is_done();
-  if (watched_.stops != stops_then_ || striker_.keeps_somebody() || !kept_.empty() || has_work) {
+  if (watched_.stops != stops_then_ || injector_.keeps_somebody() || !kept_.empty() || has_work) {
     hang_.renew();
     rest_.renew();
     stops_then_ = watched_.stops;
@@ -311,7 +311,7 @@ void Watch::note_stayed() {
 
 void Watch::note_end(int process, int status) {
   const bool by_signal = WIFSIGNALED(status);
-  if (by_signal && is_crash(WTERMSIG(status)) && !striker_.has_killed(process)) {
+  if (by_signal && is_crash(WTERMSIG(status)) && !injector_.has_killed(process)) {
     watched_.crashes.push_back({.role = roles_->role_of(process), .signal = WTERMSIG(status)});
   }
   if (process != root_) {
@@ -320,7 +320,7 @@ void Watch::note_end(int process, int status) {
   root_ended_ = true;
   watched_.root = by_signal ? os::ChildExit{.code = WTERMSIG(status), .killed = true}
                             : os::ChildExit{.code = WEXITSTATUS(status), .killed = false};
-  watched_.root_was_killed = watched_.root_was_killed || striker_.has_killed(process);
+  watched_.root_was_killed = watched_.root_was_killed || injector_.has_killed(process);
 }
 
 void Watch::reap() {
@@ -328,7 +328,7 @@ void Watch::reap() {
   int process = 0;
   while ((process = ::waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
     if (WIFSTOPPED(status)) {
-      striker_.stopped(process);
+      injector_.stopped(process, status);
     } else {
       note_end(process, status);
       std::erase(strangers_.all, process);
@@ -343,15 +343,15 @@ void Watch::reap() {
 
 /// A name that is not needed is not read.
 bool Watch::needs_object(const SyscallRow& row) const {
-  return options_.wants_calls || options_.may_be_made || striker_.is_at(row.name) ||
-         striker_.may_close() || row.effect == Effect::makes || row.effect == Effect::moves ||
+  return options_.wants_calls || options_.may_be_made || injector_.is_at(row.name) ||
+         injector_.may_close() || row.effect == Effect::makes || row.effect == Effect::moves ||
          row.effect == Effect::opens || row.effect == Effect::removes ||
          row.effect == Effect::makes_sysv;
 }
 
 /// This many calls vanished between the last received one and this one.
 void Watch::note_gone(std::uint64_t calls) {
-  const bool is_stopping = striker_.has_stopped_somebody();
+  const bool is_stopping = injector_.has_stopped_somebody();
   gone_ += stops_take_back_ || is_stopping || has_killed_all_ ? 0 : calls;
   gone_lately_ = 0;
   stops_take_back_ = is_stopping;
@@ -361,7 +361,7 @@ void Watch::note_gone(std::uint64_t calls) {
 /// repeated.
 void Watch::note_taken_back(const Notification& call) {
   const bool is_dying = has_killed_all_ || is_dead(call.thread, milliseconds(0)) ||
-                        striker_.has_killed(number_of_status(call.thread, "Tgid"));
+                        injector_.has_killed(number_of_status(call.thread, "Tgid"));
   watched_.perturbed += is_dying ? 0U : 1U;
 }
 
@@ -386,7 +386,7 @@ void Watch::judge(const Notification& call) {
     refuse(call, *who);
     return;
   }
-  if (striker_.is_doomed(call.thread)) {
+  if (injector_.is_stopping(call.thread)) {
     notifier_->let_go(call.id);  // It is the same call, which was interrupted and repeated.
     return;
   }
@@ -397,7 +397,7 @@ void Watch::judge(const Notification& call) {
     const std::uint64_t before = hash_of(seen.role) * 31 + static_cast<unsigned>(call.number);
     seen.k = ++counts_[before * 31 + hash_of(seen.object)];
   }
-  if (row.second.path >= 0 && (striker_.is_at(row.name) || striker_.may_close())) {
+  if (row.second.path >= 0 && (injector_.is_at(row.name) || injector_.may_close())) {
     seen.second = effects_.name_at(call, row.second).value_or("");
   }
   if (!options_.may_be_made || !kept_.keep({.call = call, .seen = seen}, *who, effects_.names())) {
@@ -422,19 +422,19 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
       .row = row,
       .who = *who,
       .seen = seen,
-      .is_own_name = !striker_.is_at(row.name) || effects_.is_own(seen.object),
-      .is_own_folder = !striker_.is_at(row.name) || effects_.is_own_folder_of(seen.object)};
-  const std::vector<std::size_t> faults = striker_.due(stopped);
+      .is_own_name = !injector_.is_at(row.name) || effects_.is_own(seen.object),
+      .is_own_folder = !injector_.is_at(row.name) || effects_.is_own_folder_of(seen.object)};
+  const std::vector<std::size_t> faults = injector_.due(stopped);
   if (!faults.empty() && !notifier_->is_waiting(call.id)) {
     note_taken_back(call);  // What was read may belong to another process that reused the number.
     return;
   }
   // Outsiders come first; their actions do not answer the call.
   const auto answer = std::ranges::find_if(
-      faults, [&](std::size_t each) { return !striker_.is_of_outsider(each); });
-  std::for_each(faults.begin(), answer, [&](auto each) { striker_.strike(each, stopped); });
-  const bool is_kept_out = answer == faults.end() && striker_.keeps_out(stopped);
-  if (!is_kept_out && (answer == faults.end() || striker_.lets_be_made(*answer))) {
+      faults, [&](std::size_t each) { return !injector_.is_of_outsider(each); });
+  std::for_each(faults.begin(), answer, [&](auto each) { injector_.inject(each, stopped); });
+  const bool is_kept_out = answer == faults.end() && injector_.keeps_out(stopped);
+  if (!is_kept_out && (answer == faults.end() || injector_.lets_be_made(*answer))) {
     if (row.effect == Effect::ends) {
       roles_->ends(who->process);
     }
@@ -443,12 +443,12 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
   if (options_.wants_calls) {
     watched_.calls.push_back(seen);
   }
-  if (answer != faults.end() && striker_.kills(*answer)) {
+  if (answer != faults.end() && injector_.kills(*answer)) {
     killed_threads_ += threads_of(who->process).size();
-    has_killed_all_ = has_killed_all_ || striker_.kills_all(*answer);
+    has_killed_all_ = has_killed_all_ || injector_.kills_all(*answer);
   }
   const bool is_answered =
-      is_kept_out || (answer != faults.end() && striker_.strike(*answer, stopped));
+      is_kept_out || (answer != faults.end() && injector_.inject(*answer, stopped));
   if (!is_answered && !notifier_->let_go(call.id)) {
     note_taken_back(call);
   }
@@ -464,7 +464,7 @@ void Watch::refuse(const Notification& call, const ProcessSeen& who) {
 
 void Watch::finish() {
   reap();  // The last process that died in a namespace may not have been reported yet.
-  striker_.clean_up();
+  injector_.clean_up();
   watched_.processes = roles_->all();
   watched_.seconds = seconds_now() - began_at_;
   watched_.leftovers = effects_.leftovers(watched_.processes);
@@ -482,9 +482,9 @@ void Watch::finish() {
                        .how = "the program ended before all was done",
                        .output = {}};
   }
-  watched_.struck = striker_.struck();
-  watched_.reasons = striker_.reasons();
-  watched_.struck_at = striker_.struck_at();
+  watched_.struck = injector_.struck();
+  watched_.reasons = injector_.reasons();
+  watched_.struck_at = injector_.struck_at();
   // Calls of killed threads could not end. The vanished calls cannot be assigned to threads, so one
   // per killed thread is subtracted.
   const std::uint64_t gone = gone_ + (stops_take_back_ || has_killed_all_ ? 0 : gone_lately_);

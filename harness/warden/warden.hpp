@@ -19,6 +19,7 @@
 #include <lastref/os.hpp>
 
 #include "harness/warden/attendant.hpp"
+#include "harness/warden/fault_injector.hpp"
 #include "harness/warden/growth.hpp"
 #include "harness/warden/kept_calls.hpp"
 #include "harness/warden/launch.hpp"
@@ -26,7 +27,6 @@
 #include "harness/warden/refusal.hpp"
 #include "harness/warden/roles_of_tree.hpp"
 #include "harness/warden/stillness.hpp"
-#include "harness/warden/striker.hpp"
 #include "harness/warden/tree_fault.hpp"
 #include "harness/warden/user_command.hpp"
 

@@ -257,12 +257,14 @@ answers(0 ".exit 0." run --expect-exit 139 -- sh -c "kill -SEGV $$")
 answers(0 ".exit 0." run --expect-exit 143 -- sh -c "kill -TERM $$")
 answers(1 "exit 3 .exit 1." run
   --check "rm ${FOLDER}/left" -- sh -c ": > ${FOLDER}/left\; exit 3")
-answers(2 "openat.*fail, shorten" run --fault openat -- true)
+answers(2 "openat.*fail_once ERROR" run --fault openat -- true)
+answers(2 "kill_before" run --fault "openat kill" -- true)
+answers(2 "only in lastref gate" run --fault "openat kill_blocked" -- true)
 answers(2 "/no/such" run -- /no/such)
 answers(2 "exit 3 .exit 2." run -- sh -c "exit 3")
 shows(0 "root: exit 0.*exit 0" run --list -- true)
 answers(3 "root/openat./nowhere.#1 kill.*exit 3"
-  run --fault "root/openat(/nowhere) kill" -- true)
+  run --fault "root/openat(/nowhere) kill_before" -- true)
 shows(0 "works +seccomp" run --doctor)
 answers(2 "--doctor" run --doctor -- true)
 answers(2 "/tmp=64x" run --private /tmp=64x -- true)
@@ -329,8 +331,8 @@ if(doctor MATCHES "works +a pid namespace")
 endif()
 answers(0 "1 .*${FOLDER}/base" run --private ${FOLDER}/base -- true)
 answers(2 "/a,b" run --private /a,b=overlay -- true)
-answers(0 "closes_folder, at child.1/openat./dev/shm/b.*.exit 0." run
-  --private /dev/shm --fault "openat(/dev/shm/b) outsider closes_folder" --allow "/dev/shm/a" --
+answers(0 "outsider_chmod_parent, at child.1/openat./dev/shm/b.*.exit 0." run
+  --private /dev/shm --fault "openat(/dev/shm/b) outsider_chmod_parent" --allow "/dev/shm/a" --
   sh -c ": > /dev/shm/a\; (: > /dev/shm/b)\; (: > /dev/shm/c)\; exit 0")
 get_filename_component(programs ${PROGRAM} DIRECTORY)
 answers(2 "root .*warden_calls.*seccomp.*EBUSY"
@@ -343,30 +345,30 @@ answers(1 "msg:0 .*child.1/msgget" run --private ipc --
   sh -c "ipcmk -Q && true")
 answers(0 "unlink +always +EACCES.*disk: EDQUOT EIO" run --calls)
 answers(2 "close.*--calls" run
-  --fault "close fail EIO" -- true)
+  --fault "close fail_once EIO" -- true)
 answers(2 "--unlikely.*EMLINK" run
-  --fault "mkdir fail EPIPE" -- true)
-answers(3 "mkdir.*exit 3" run --unlikely --fault "mkdir fail EPIPE" -- true)
+  --fault "mkdir fail_once EPIPE" -- true)
+answers(3 "mkdir.*exit 3" run --unlikely --fault "mkdir fail_once EPIPE" -- true)
 answers(2 "files=1.*as, core" run --limit files=1 -- true)
 answers(2 "exit 127 .exit 2." run --limit nofile=3 -- true)
 answers(0 ".exit 0." run --expect-exit 3 --expect-exit 4 -- sh -c "exit 4")
-answers(1 "exit 7.*exit 1" run --fault "mkdir#1 fail ENOSPC" --expect-exit 0 --
+answers(1 "exit 7.*exit 1" run --fault "mkdir#1 fail_once ENOSPC" --expect-exit 0 --
   sh -c "mkdir /tmp/lastref_never || exit 7")
-answers(1 "root: SIGSEGV" run --fault "mkdir#1 fail ENOSPC" --
+answers(1 "root: SIGSEGV" run --fault "mkdir#1 fail_once ENOSPC" --
   sh -c "mkdir /tmp/lastref_never || kill -SEGV $$")
 get_filename_component(bin ${PROGRAM} DIRECTORY)
 answers(1 "root .*read.pipe.*exit 1" run --
   ${bin}/warden_calls rest "own pipe")
 answers(1 "exit 1" run --timeout 0.5 -- sh -c "while :\; do :\; done")
 shows(1 "[0-9.]+ s\n.*exit 1" run --slowdown 2
-  --fault "mkdir fail ENOSPC" -- sh -c "mkdir ${FOLDER}/slow && rmdir ${FOLDER}/slow ||
+  --fault "mkdir fail_once ENOSPC" -- sh -c "mkdir ${FOLDER}/slow && rmdir ${FOLDER}/slow ||
   while :\; do :\; done")
-answers(2 "exit 3 .exit 2." run --slowdown 2 --fault "mkdir kill" -- sh -c "exit 3")
+answers(2 "exit 3 .exit 2." run --slowdown 2 --fault "mkdir kill_before" -- sh -c "exit 3")
 answers(1 "${FOLDER}/open .file., .*root/openat.*exit 1" run --
   sh -c "umask 0\; : > ${FOLDER}/open && rm ${FOLDER}/open")
 answers(0 ".exit 0." run --open "*/open" -- sh -c
   "umask 0\; : > ${FOLDER}/open && rm ${FOLDER}/open")
-answers(0 "rm/unlinkat.*.exit 0." run --fault "rm/unlinkat fail EIO" --expect-exit 1
+answers(0 "rm/unlinkat.*.exit 0." run --fault "rm/unlinkat fail_once EIO" --expect-exit 1
   --
   rm -f ${FOLDER}/nothing)
 answers(2 "--setup .*exit 5" run --setup "exit 5" -- true)
@@ -382,6 +384,7 @@ answers(2 "" replay)
 answers(2 "canary/always_fails"
   replay canary/always_fail)
 answers(2 "--fault kill.*fail_once EACCES" replay canary/always_fails --fault kill)
+answers(2 "only in lastref run" replay canary/always_fails --fault "root/unlink(a)#1 stop")
 answers(2 "--choices 1.x" replay canary/always_fails --choices 1.x)
 answers(2 "--world" replay canary/always_fails --world moon)
 answers(1 "VIOLATION canary/always_fails.*reproduce *lastref replay canary/always_fails --world sim"

@@ -1,9 +1,12 @@
 // fault_text_test: every fault has a text that reads back, and garbage has none.
+#include "harness/scenario/fault_text.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -14,6 +17,9 @@
 
 namespace lastref::harness {
 namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
 
 std::vector<int> errors_of_table() {
   std::vector<int> errors;
@@ -123,6 +129,70 @@ TEST_P(NoFault, is_refused) {
   const Result<Fault> fault = parse_fault(GetParam());
   ASSERT_FALSE(fault);
   EXPECT_EQ(fault.error().code, std::errc::invalid_argument);
+}
+
+/// With an errno if the kind needs one.
+std::string action_of(const FaultRow& row) {
+  return std::string(row.name) + (takes_error(row.kind) ? " EIO" : "");
+}
+
+TEST(FaultText, has_the_same_kinds_everywhere_or_says_where_a_kind_exists) {
+  for (const FaultRow& row : fault_rows()) {
+    const std::string text = "root/write(a)#2 " + action_of(row);
+    SCOPED_TRACE(text);
+    const auto gated = parse_fault_text(text, FaultWhere::gated);
+    const auto watched = parse_fault_text(text, FaultWhere::watched);
+    EXPECT_EQ(gated.has_value(), row.where != FaultWhere::watched);
+    EXPECT_EQ(watched.has_value(), row.where != FaultWhere::gated);
+    if (gated && watched) {
+      EXPECT_EQ(to_text(*gated), text);
+      EXPECT_EQ(to_text(*watched), text);
+    } else {
+      const std::string why = (gated ? watched : gated).error().subject;
+      EXPECT_THAT(why, HasSubstr(gated ? "only in lastref gate" : "only in lastref run"));
+    }
+  }
+}
+
+TEST(FaultText, of_another_verb_is_refused_with_the_name_of_that_verb) {
+  for (const char* const text : {"write shorten",
+                                 "write(a)#1 shorten",
+                                 "root/write#1 shorten",
+                                 "root/write(a) shorten",
+                                 "root/write(a)#1-2 shorten",
+                                 "root/write(a)#1- shorten",
+                                 "write:error=EIO"}) {
+    EXPECT_TRUE(parse_fault_text(text, FaultWhere::watched)) << text;
+    const Result<Fault> fault = parse_fault(text);
+    ASSERT_FALSE(fault) << text;
+    EXPECT_THAT(fault.error().subject, HasSubstr("only lastref run")) << text;
+  }
+}
+
+TEST(FaultText, with_another_word_for_a_kind_is_refused_with_the_name_of_the_kind) {
+  struct Row {
+    std::string_view other;
+    std::string_view kind;
+  };
+  const Row rows[] = {
+      {"fail EIO", "fail_once"},
+      {"kill", "kill_before"},
+      {"kill_tree", "kill_before whole_tree"},
+      {"outsider closes_folder", "outsider_chmod_parent"},
+      {"outsider plants_link", "outsider_symlink"},
+      {"outsider replaces", "outsider_replace"},
+      {"outsider takes_rights", "outsider_chmod_000"},
+      {"outsider truncates", "outsider_truncate"},
+      {"outsider unlinks", "outsider_unlink"},
+  };
+  for (const Row& row : rows) {
+    const std::string text = "root/write(a)#1 " + std::string(row.other);
+    for (const FaultWhere where : {FaultWhere::gated, FaultWhere::watched}) {
+      const auto fault = parse_fault_text(text, where);
+      ASSERT_FALSE(fault) << text;
+      EXPECT_THAT(fault.error().subject, EndsWith("write " + std::string(row.kind)));
+    }
+  }
 }
 
 const char* const no_faults[] = {

@@ -86,7 +86,7 @@ TEST_F(Faults, a_process_dies_after_a_thread_of_it_became_another_program) {
 }
 
 TEST_F(Faults, that_keep_the_program_from_its_start_strike) {
-  const Watched watched = script("exit 0", {"root/execve#1 fail ENOENT"});
+  const Watched watched = script("exit 0", {"root/execve#1 fail_once ENOENT"});
   EXPECT_THAT(watched.struck, ElementsAre(true));
   EXPECT_EQ(watched.root.code, 127);
 }
@@ -94,7 +94,7 @@ TEST_F(Faults, that_keep_the_program_from_its_start_strike) {
 TEST_F(Faults, strike_from_one_call_to_another) {
   const auto made = [&](const std::string& range) {
     script("cd " + folder.path() + "; for n in 1 2 3 4 5; do touch $n; done",
-           {"openat(" + folder.path() + "/*)" + range + " fail ENOSPC"});
+           {"openat(" + folder.path() + "/*)" + range + " fail_once ENOSPC"});
     std::string names;
     for (const std::string& name : folder.names()) {
       names += name;
@@ -112,13 +112,13 @@ TEST_F(Faults, that_no_kernel_gives_do_not_strike) {
   folder.write("a", "bytes");
   const std::string there = "cat " + in("a") + ">/dev/null";
   const bool in_memory = where_is(in("a")) == Where::memory;
-  const Watched watched = script(there, {"read(" + in("a") + ") fail EINTR"});
+  const Watched watched = script(there, {"read(" + in("a") + ") fail_once EINTR"});
   EXPECT_THAT(watched.struck, ElementsAre(false));
   EXPECT_THAT(watched.reasons.front(), HasSubstr("--unlikely"));
-  const Watched broken = script(there, {"read(" + in("a") + ") fail EIO"});
+  const Watched broken = script(there, {"read(" + in("a") + ") fail_once EIO"});
   EXPECT_THAT(broken.struck, ElementsAre(!in_memory));
   const Watched asked = must({.command = {"/bin/sh", "-c", there},
-                              .faults = faults({"read(" + in("a") + ") fail EINTR"}),
+                              .faults = faults({"read(" + in("a") + ") fail_once EINTR"}),
                               .takes_unlikely = true});
   EXPECT_THAT(asked.struck, ElementsAre(true));
 }
@@ -130,29 +130,30 @@ TEST_F(Faults, that_such_flags_never_give_do_not_strike) {
     return bool(watched.struck.at(0));
   };
   const std::string opens = "openat(" + in("a") + ")";
-  EXPECT_FALSE(strikes("cat " + in("a") + ">/dev/null", opens + " fail ENOSPC"));
-  EXPECT_FALSE(strikes("cat " + in("a") + ">/dev/null", opens + " fail EROFS"));
-  EXPECT_TRUE(strikes(": >>" + in("a"), opens + " fail ENOSPC"));
-  EXPECT_FALSE(strikes(": >" + in("a"), opens + " fail EEXIST"));
-  EXPECT_TRUE(strikes("set -C; : >" + in("b"), "openat(" + in("b") + ") fail EEXIST"));
-  EXPECT_FALSE(strikes("rm " + in("a"), "unlinkat(" + in("a") + ") fail ENOTEMPTY"));
-  EXPECT_FALSE(strikes("echo >/dev/null", "write(/dev/null) fail ENOSPC"));
-  EXPECT_FALSE(strikes("cat /proc/version >/dev/null", "openat(/proc/version) fail EDQUOT"));
+  EXPECT_FALSE(strikes("cat " + in("a") + ">/dev/null", opens + " fail_once ENOSPC"));
+  EXPECT_FALSE(strikes("cat " + in("a") + ">/dev/null", opens + " fail_once EROFS"));
+  EXPECT_TRUE(strikes(": >>" + in("a"), opens + " fail_once ENOSPC"));
+  EXPECT_FALSE(strikes(": >" + in("a"), opens + " fail_once EEXIST"));
+  EXPECT_TRUE(strikes("set -C; : >" + in("b"), "openat(" + in("b") + ") fail_once EEXIST"));
+  EXPECT_FALSE(strikes("rm " + in("a"), "unlinkat(" + in("a") + ") fail_once ENOTEMPTY"));
+  EXPECT_FALSE(strikes("echo >/dev/null", "write(/dev/null) fail_once ENOSPC"));
+  EXPECT_FALSE(strikes("cat /proc/version >/dev/null", "openat(/proc/version) fail_once EDQUOT"));
 }
 
 TEST_F(Faults, find_a_call_by_its_second_name_and_by_its_own_process) {
   folder.write("a", "bytes");
-  const Watched link = script("ln " + in("a") + ' ' + in("b"), {"linkat(" + in("b") + ") kill"});
+  const Watched link =
+      script("ln " + in("a") + ' ' + in("b"), {"linkat(" + in("b") + ") kill_before"});
   EXPECT_THAT(link.struck, ElementsAre(true));
   EXPECT_THAT(link.struck_at, ElementsAre("child.1/linkat(" + in("a") + ")"));
   const Watched own =
-      script("cat /proc/self/status >/dev/null", {"openat(/proc/self/status) fail EMFILE"});
+      script("cat /proc/self/status >/dev/null", {"openat(/proc/self/status) fail_once EMFILE"});
   EXPECT_THAT(own.struck, ElementsAre(true));
 }
 
 TEST_F(Faults, tell_how_often_they_struck) {
   const Watched watched =
-      script("mkdir " + in("a") + ' ' + in("b") + ' ' + in("c"), {"mkdir#2- fail EACCES"});
+      script("mkdir " + in("a") + ' ' + in("b") + ' ' + in("c"), {"mkdir#2- fail_once EACCES"});
   EXPECT_THAT(watched.struck_at, ElementsAre("child.1/mkdir(" + in("b") + "), and 1 more"));
 }
 
@@ -169,15 +170,25 @@ TEST_F(Faults, each_call_has_its_errors) {
   }
 }
 
-TEST_F(Faults, a_paused_call_waits_until_the_others_rest) {
-  // The other process makes its folder meanwhile; the paused call waits for that.
+TEST_F(Faults, a_paused_thread_has_made_its_call_and_waits_until_the_others_rest) {
+  // The other process needs the folder, and makes calls until it exists.
   const Watched watched = script("cd " + folder.path() +
-                                     "; (mkdir one; mkdir seen_by_one 2>/dev/null; ls > seen) & "
-                                     "(mkdir two); wait",
+                                     "; (mkdir one; ls one > seen) & "
+                                     "(until mkdir one/two 2>/dev/null; do :; done); wait",
                                  {"child.1*/mkdir(" + in("one") + ") pause"});
   EXPECT_THAT(watched.struck, ElementsAre(true));
   EXPECT_EQ(watched.root, os::ChildExit{});
-  EXPECT_THAT(folder.read("seen"), HasSubstr("two"));
+  EXPECT_EQ(folder.read("seen"), "two\n");
+}
+
+TEST_F(Faults, a_paused_thread_gets_the_signals_that_came_meanwhile) {
+  const Watched watched = script("cd " + folder.path() +
+                                     "; trap 'exit 5' TERM; "
+                                     "(until rm one 2>/dev/null; do :; done; kill -TERM $$) & "
+                                     ": > one; wait; exit 0",
+                                 {"root/openat(" + in("one") + ") pause"});
+  EXPECT_THAT(watched.struck, ElementsAre(true));
+  EXPECT_EQ(watched.root.code, 5);
 }
 
 TEST_F(Faults, who_is_stopped_with_a_lock_keeps_the_others_waiting) {
@@ -195,24 +206,24 @@ TEST_F(Faults, an_outsider_does_something_to_a_name) {
   const auto after = [&](const std::string& deed) {
     folder.write("a", "mine\n");
     const Watched watched = script("cat " + in("a") + " >" + in("said") + " 2>&1",
-                                   {"openat(" + in("a") + ") outsider " + deed});
+                                   {"openat(" + in("a") + ") outsider_" + deed});
     EXPECT_THAT(watched.struck, ElementsAre(true)) << deed;
     std::string said = folder.read("said");
     empty(folder);
     return said;
   };
-  EXPECT_THAT(after("unlinks"), HasSubstr("No such file"));
-  EXPECT_EQ(after("truncates"), "");
-  EXPECT_EQ(after("replaces"), "somebody else's\n");
-  EXPECT_THAT(after("plants_link"), HasSubstr("No such file"));
+  EXPECT_THAT(after("unlink"), HasSubstr("No such file"));
+  EXPECT_EQ(after("truncate"), "");
+  EXPECT_EQ(after("replace"), "somebody else's\n");
+  EXPECT_THAT(after("symlink"), HasSubstr("No such file"));
   if (::geteuid() != 0) {
-    EXPECT_THAT(after("takes_rights"), HasSubstr("Permission denied"));
+    EXPECT_THAT(after("chmod_000"), HasSubstr("Permission denied"));
   }
 }
 
 TEST_F(Faults, what_an_outsider_has_planted_goes_again) {
-  script("cat " + in("a") + " 2>/dev/null", {"openat(" + in("a") + ") outsider plants_link"});
-  script("cat " + in("b") + " >/dev/null", {"openat(" + in("b") + ") outsider replaces"});
+  script("cat " + in("a") + " 2>/dev/null", {"openat(" + in("a") + ") outsider_symlink"});
+  script("cat " + in("b") + " >/dev/null", {"openat(" + in("b") + ") outsider_replace"});
   EXPECT_THAT(folder.names(), IsEmpty());
 }
 
@@ -220,17 +231,17 @@ TEST_F(Faults, an_outsider_finds_what_was_there_before_by_its_whole_name_alone) 
   folder.write("mine", "mine\n");
   const std::string reads =
       "cat " + in("mine") + " >/dev/null; : > " + in("new") + "; rm " + in("new");
-  const Watched watched = script(reads, {"openat(" + folder.path() + "/*)#1 outsider unlinks"});
+  const Watched watched = script(reads, {"openat(" + folder.path() + "/*)#1 outsider_unlink"});
   EXPECT_THAT(watched.struck, ElementsAre(false));
   expect_transcript(watched.reasons.front());
   EXPECT_EQ(folder.read("mine"), "mine\n");
-  const Watched own = script(reads, {"unlinkat(" + folder.path() + "/*)#1 outsider unlinks"});
+  const Watched own = script(reads, {"unlinkat(" + folder.path() + "/*)#1 outsider_unlink"});
   EXPECT_THAT(own.struck, ElementsAre(true));
 }
 
 TEST_F(Faults, what_is_made_through_an_outsiders_link_is_told) {
   const Watched watched = script("cd " + folder.path() + "; : > a; : > a; rm a",
-                                 {"openat(" + in("a") + ")#2 outsider plants_link"});
+                                 {"openat(" + in("a") + ")#2 outsider_symlink"});
   ASSERT_THAT(watched.leftovers, SizeIs(1));
   EXPECT_EQ(watched.leftovers[0].path, in("a.outsider.nowhere"));
 }
@@ -240,7 +251,7 @@ TEST_F(Faults, a_new_name_of_what_was_there_before_keeps_it_from_outsiders) {
   for (const char* const way : {"ln -s old new", "ln old new", "mv old new"}) {
     const Watched watched =
         script("cd " + folder.path() + "; " + way + "; cat new >/dev/null; mv new old",
-               {"cat/openat(*/new) outsider truncates"});
+               {"cat/openat(*/new) outsider_truncate"});
     EXPECT_THAT(watched.struck, ElementsAre(false)) << way;
     expect_transcript(watched.reasons.front());
     if (way != std::string("ln -s old new")) {
@@ -256,7 +267,7 @@ TEST_F(Faults, rights_come_back_to_what_has_another_name_by_now) {
   folder.write("a", "mine\n");
   const auto rights = std::filesystem::status(in("a")).permissions();
   const Watched watched = script("cd " + folder.path() + "; cat a 2>/dev/null >&2; mv a b",
-                                 {"cat/openat(" + in("a") + ") outsider takes_rights"});
+                                 {"cat/openat(" + in("a") + ") outsider_chmod_000"});
   EXPECT_THAT(watched.struck, ElementsAre(true));
   EXPECT_EQ(std::filesystem::status(in("b")).permissions(), rights);
 }
@@ -266,7 +277,7 @@ TEST_F(Faults, an_outsider_gives_rights_back) {
   const auto rights = std::filesystem::status(in("a")).permissions();
   const Watched watched = script("ls -l " + in("a") + " >" + in("said") + "; cat " + in("a") +
                                      " 2>/dev/null >&2; ls -l " + in("a") + " >>" + in("said"),
-                                 {"openat(" + in("a") + ") outsider takes_rights"});
+                                 {"openat(" + in("a") + ") outsider_chmod_000"});
   EXPECT_THAT(watched.struck, ElementsAre(true));
   EXPECT_THAT(folder.read("said"), HasSubstr("\n----------"));
   EXPECT_EQ(std::filesystem::status(in("a")).permissions(), rights);
@@ -285,7 +296,7 @@ TEST_F(Faults, an_outsider_closes_a_folder_until_the_end) {
                         "cd " + folder.path() + "; exec " + as_user() +
                             "sh -c 'mkdir d; : > d/a; touch d/b; touch d/c; test -e d/a || : > "
                             "closed; rm d/a; : > open'"},
-            .faults = faults({"touch/openat(" + in("d/b") + ") outsider closes_folder"})});
+            .faults = faults({"touch/openat(" + in("d/b") + ") outsider_chmod_parent"})});
   EXPECT_THAT(watched.struck, ElementsAre(true));
   EXPECT_THAT(watched.struck_at, ElementsAre(testing::EndsWith("/openat(" + in("d/b") + ")")));
   EXPECT_THAT(folder.names(), testing::UnorderedElementsAre("d", "d/a", "closed", "open"));
@@ -302,7 +313,7 @@ TEST_F(Faults, who_may_ignore_rights_is_kept_out_of_a_closed_folder_by_us) {
       script("cd " + folder.path() +
                  "; mkdir d; : > d/a; touch d/b; touch d/c; ls d; mv d/a a; touch b; mv b d/e; "
                  "rm d/a; test -e b",
-             {"touch/openat(" + in("d/b") + ") outsider closes_folder"});
+             {"touch/openat(" + in("d/b") + ") outsider_chmod_parent"});
   ASSERT_THAT(watched.struck_at, ElementsAre(HasSubstr("EACCES")));
   expect_transcript(watched.struck_at[0]);
   EXPECT_EQ(watched.root, os::ChildExit{});
@@ -313,7 +324,7 @@ TEST_F(Faults, who_may_ignore_rights_is_kept_out_of_a_closed_folder_by_us) {
 TEST_F(Faults, a_folder_that_was_there_is_closed_by_its_whole_name_alone) {
   const auto strikes = [&](const std::string& object) {
     const Watched watched =
-        script("touch " + in("a"), {"touch/openat(" + object + ") outsider closes_folder"});
+        script("touch " + in("a"), {"touch/openat(" + object + ") outsider_chmod_parent"});
     return bool(watched.struck.at(0));
   };
   EXPECT_FALSE(strikes("*/a"));
@@ -325,10 +336,10 @@ TEST_F(Faults, of_two_at_one_call_the_first_that_may_strikes) {
   folder.write("a", "mine\n");
   const std::string call = "openat(" + in("a") + ")";
   const Watched watched = script("cat " + in("a") + " 2>" + in("said"),
-                                 {call + " fail EPIPE",
-                                  call + " fail EMFILE",
-                                  call + " fail ENFILE",
-                                  call + " outsider unlinks"});
+                                 {call + " fail_once EPIPE",
+                                  call + " fail_once EMFILE",
+                                  call + " fail_once ENFILE",
+                                  call + " outsider_unlink"});
   EXPECT_THAT(watched.struck, ElementsAre(false, true, false, true));
   EXPECT_THAT(watched.reasons[0], HasSubstr("--unlikely"));
   expect_transcript(watched.reasons[2]);
@@ -352,7 +363,7 @@ TEST_F(Faults, who_dies_with_the_tree_is_not_perturbed) {
   const std::string text =
       "cd " + folder.path() + "; n=a; " + makes + "n=b; " + makes + "n=c; mkdir c; rmdir c; wait";
   for (int run = 0; run < 20; ++run) {
-    const Watched watched = script(text, {"mkdir(*/c) kill_tree"});
+    const Watched watched = script(text, {"mkdir(*/c) kill_before whole_tree"});
     EXPECT_THAT(watched.struck, ElementsAre(true));
     EXPECT_EQ(watched.perturbed, 0U);
     empty(folder);

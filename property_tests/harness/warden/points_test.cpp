@@ -108,7 +108,7 @@ TEST_F(PointsOf, a_random_name_strikes_in_the_next_run) {
     removal = each.call == "unlinkat" ? each.to_text() : removal;
   }
   EXPECT_EQ(removal, "child.2/unlinkat(" + folder.path() + "/t.*)#1");
-  const Watched watched = script(text, {removal + " fail EPERM"});
+  const Watched watched = script(text, {removal + " fail_once EPERM"});
   EXPECT_THAT(watched.struck, ElementsAre(true));
   EXPECT_THAT(watched.leftovers,
               ElementsAre(Field(&Leftover::path, HasSubstr(folder.path() + "/t."))));

@@ -19,68 +19,69 @@ TEST(TreeFaults, read_as_they_are_written) {
     TreeFault fault;
   };
   const Row rows[] = {
-      {"child.2/openat(/dev/shm/*)#3 fail ENOSPC",
+      {"child.2/openat(/dev/shm/*)#3 fail_once ENOSPC",
        {.role = "child.2",
         .call = "openat",
         .object = "/dev/shm/*",
         .k = 3,
         .last = 3,
-        .strike = Strike::fail,
-        .error = ENOSPC}},
-      {"unlink kill",
-       {.role = "*", .call = "unlink", .object = "*", .k = 1, .strike = Strike::kill}},
+        .action = {.kind = FaultKind::fail_once, .error = ENOSPC}}},
+      {"unlink kill_before", {.role = "*", .call = "unlink", .object = "*", .k = 1}},
       {"root/rename kill_after",
-       {.role = "root", .call = "rename", .object = "*", .k = 1, .strike = Strike::kill_after}},
-      {"root/exit_group#2 kill_tree",
+       {.role = "root",
+        .call = "rename",
+        .object = "*",
+        .k = 1,
+        .action = {.kind = FaultKind::kill_after}}},
+      {"root/exit_group#2 kill_before whole_tree",
        {.role = "root",
         .call = "exit_group",
         .object = "*",
         .k = 2,
         .last = 2,
-        .strike = Strike::kill_tree}},
+        .action = {.whole_tree = true}}},
       {"write(/tmp/a (1)#2) fail_always EDQUOT",
        {.role = "*",
         .call = "write",
         .object = "/tmp/a (1)#2",
         .k = 1,
-        .last = TreeFault::for_ever,
-        .strike = Strike::fail,
-        .error = EDQUOT}},
-      {"fsync#2-4 fail EIO",
-       {.call = "fsync", .k = 2, .last = 4, .strike = Strike::fail, .error = EIO}},
-      {"fsync#5- kill_tree",
-       {.call = "fsync", .k = 5, .last = TreeFault::for_ever, .strike = Strike::kill_tree}},
-      {"openat(/tmp/x) outsider plants_link",
-       {.call = "openat",
-        .object = "/tmp/x",
-        .strike = Strike::outsider,
-        .deed = Deed::plants_link}},
+        .last = TreeFault::no_end,
+        .action = {.kind = FaultKind::fail_always, .error = EDQUOT}}},
+      {"fsync#2-4 fail_once EIO",
+       {.call = "fsync",
+        .k = 2,
+        .last = 4,
+        .action = {.kind = FaultKind::fail_once, .error = EIO}}},
+      {"fsync#5- kill_before whole_tree",
+       {.call = "fsync", .k = 5, .last = TreeFault::no_end, .action = {.whole_tree = true}}},
+      {"openat(/tmp/x) outsider_symlink",
+       {.call = "openat", .object = "/tmp/x", .action = {.kind = FaultKind::outsider_symlink}}},
       {"openat:error=ENOSPC:when=3",
        {.role = "*",
         .call = "openat",
         .object = "*",
         .k = 3,
         .last = 3,
-        .strike = Strike::fail,
-        .error = ENOSPC}},
+        .action = {.kind = FaultKind::fail_once, .error = ENOSPC}}},
       {"openat:error=EIO",
        {.role = "*",
         .call = "openat",
         .object = "*",
         .k = 1,
-        .last = TreeFault::for_ever,
-        .strike = Strike::fail,
-        .error = EIO}},
+        .last = TreeFault::no_end,
+        .action = {.kind = FaultKind::fail_always, .error = EIO}}},
       {"write:error=EIO:when=3+",
        {.call = "write",
         .k = 3,
-        .last = TreeFault::for_ever,
-        .strike = Strike::fail,
-        .error = EIO}},
+        .last = TreeFault::no_end,
+        .action = {.kind = FaultKind::fail_always, .error = EIO}}},
       {"write:error=EIO:when=3..7",
-       {.call = "write", .k = 3, .last = 7, .strike = Strike::fail, .error = EIO}},
+       {.call = "write",
+        .k = 3,
+        .last = 7,
+        .action = {.kind = FaultKind::fail_once, .error = EIO}}},
       {"rename:signal=KILL:when=2",
-       {.role = "*", .call = "rename", .object = "*", .k = 2, .last = 2, .strike = Strike::kill}},
+       {.role = "*", .call = "rename", .object = "*", .k = 2, .last = 2}},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.text);
@@ -96,24 +97,30 @@ TEST(TreeFaults, that_are_none_say_what_is_wrong) {
   for (const char* text : {"",
                            "kill",
                            "openat",
-                           "openat fail",
-                           "openat kill EIO",
-                           "openat fail EWHAT",
-                           "opanat kill",
-                           "openat#0 kill",
-                           "openat#x kill",
-                           "openat)#1 kill",
-                           "root/(/a)#1 kill",
-                           "exit_group fail EIO",
+                           "openat kill",
+                           "openat kill_tree",
+                           "openat fail EIO",
+                           "openat outsider unlinks",
+                           "openat kill_blocked",
+                           "openat fail_once",
+                           "openat kill_before EIO",
+                           "openat fail_once EWHAT",
+                           "opanat kill_before",
+                           "openat#0 kill_before",
+                           "openat#x kill_before",
+                           "openat)#1 kill_before",
+                           "root/(/a)#1 kill_before",
+                           "exit_group fail_once EIO",
                            "exit_group kill_after",
+                           "exit_group pause",
                            "openat shorten",
                            "openat outsider",
-                           "openat outsider sings",
-                           "openat kill unlinks",
-                           "getrandom outsider unlinks",
-                           "openat#3-2 kill",
-                           "openat#3-x kill",
-                           "openat#-3 kill",
+                           "openat outsider_sing",
+                           "openat kill_before unlinks",
+                           "getrandom outsider_unlink",
+                           "openat#3-2 kill_before",
+                           "openat#3-x kill_before",
+                           "openat#-3 kill_before",
                            "openat:error=EIO:when=3+2",
                            "openat:error=EIO:when=5..2",
                            "openat:when=2",
@@ -136,26 +143,18 @@ RC_GTEST_PROP(TreeFaults, what_is_printed_is_parsed, ()) {
   fault.call = (*rc::gen::elementOf(syscalls())).name;
   fault.object = *rc::gen::element<std::string>("*", "", "/a b", "/a(b)", "/a#1", "pipe:[7]", ")(");
   fault.k = *rc::gen::inRange<std::uint64_t>(1, 1000);
-  fault.last = *rc::gen::element(fault.k, fault.k + 5, TreeFault::for_ever);
-  fault.strike = *rc::gen::element(Strike::fail,
-                                   Strike::shorten,
-                                   Strike::kill,
-                                   Strike::kill_after,
-                                   Strike::kill_amid,
-                                   Strike::kill_tree,
-                                   Strike::pause,
-                                   Strike::stop,
-                                   Strike::outsider);
-  if (fault.strike == Strike::fail) {
-    fault.error = *rc::gen::element(EIO, ENOSPC, EINTR, EACCES);
-  } else if (fault.strike == Strike::outsider) {
-    fault.deed = *rc::gen::element(Deed::unlinks,
-                                   Deed::truncates,
-                                   Deed::replaces,
-                                   Deed::takes_rights,
-                                   Deed::plants_link,
-                                   Deed::closes_folder);
+  fault.last = *rc::gen::element(fault.k, fault.k + 5, TreeFault::no_end);
+  const FaultRow row =
+      *rc::gen::suchThat(rc::gen::elementOf(fault_rows()),
+                         [](const FaultRow& each) { return each.where != FaultWhere::gated; });
+  fault.action.kind = row.kind;
+  if (row.effect == FaultEffect::fail) {
+    fault.action.error = *rc::gen::element(EIO, ENOSPC, EINTR, EACCES);
+    // What has no end is always, and the other way round.
+    fault.action.kind =
+        fault.last == TreeFault::no_end ? FaultKind::fail_always : FaultKind::fail_once;
   }
+  fault.action.whole_tree = row.effect == FaultEffect::kill && *rc::gen::arbitrary<bool>();
   const auto parsed = parse_tree_fault(to_text(fault));
   if (!parsed) {
     // Not every call can have such a fault.
@@ -168,7 +167,7 @@ RC_GTEST_PROP(TreeFaults, what_is_printed_is_parsed, ()) {
 RC_GTEST_PROP(TreeFaults, no_text_ends_the_program, (const std::string& text)) {
   // Either result is allowed.
   static_cast<void>(parse_tree_fault(text));
-  static_cast<void>(parse_tree_fault("root/openat(" + text + ")#1 kill"));
+  static_cast<void>(parse_tree_fault("root/openat(" + text + ")#1 kill_before"));
   static_cast<void>(parse_tree_fault("openat:" + text));
 }
 

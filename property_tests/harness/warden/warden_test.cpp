@@ -91,7 +91,7 @@ TEST_F(Warden, strikes_the_kth_call_of_one_process) {
   const pretend::FreshFolder folder;
   const Watched watched =
       script("cd " + folder.path() + "; (: > a; : > b; : > c); (: > d; : > e; : > f); exit 0",
-             {"child.2/openat(" + folder.path() + "/*)#2 fail ENOSPC"});
+             {"child.2/openat(" + folder.path() + "/*)#2 fail_once ENOSPC"});
   EXPECT_THAT(watched.struck, ElementsAre(true));
   const auto names = folder.names();
   EXPECT_THAT(names, Contains("c"));
@@ -130,7 +130,7 @@ TEST_F(Warden, keeps_a_call_while_others_go_on) {
 
 TEST_F(Warden, kills_a_whole_tree) {
   const Watched watched =
-      script("sleep 1000 & /bin/true; wait", {"child.2/execve(*/true)#1 kill_tree"});
+      script("sleep 1000 & /bin/true; wait", {"child.2/execve(*/true)#1 kill_before whole_tree"});
   EXPECT_THAT(watched.struck, ElementsAre(true));
   EXPECT_EQ(watched.root, by_sigkill);
   EXPECT_THAT(watched.stayed, IsEmpty());

@@ -84,12 +84,13 @@ TEST_F(OwnPids, are_others_in_the_next_run) {
 }
 
 TEST_F(OwnPids, leave_names_faults_and_ends_as_they_are) {
-  const Watched watched = inside("mkdir a; mkdir b; kill -TERM $$", {"child.2/mkdir fail ENOSPC"});
+  const Watched watched =
+      inside("mkdir a; mkdir b; kill -TERM $$", {"child.2/mkdir fail_once ENOSPC"});
   EXPECT_THAT(watched.struck, ElementsAre(true));
   EXPECT_THAT(watched.leftovers, ElementsAre(Field(&Leftover::path, folder.path("a"))));
   EXPECT_EQ(watched.root, (os::ChildExit{.code = SIGTERM, .killed = true}));
   const Watched killed =
-      inside("sleep 1000 & /bin/true; wait", {"child.2/execve(*/true)#1 kill_tree"});
+      inside("sleep 1000 & /bin/true; wait", {"child.2/execve(*/true)#1 kill_before whole_tree"});
   EXPECT_EQ(killed.root, (os::ChildExit{.code = SIGKILL, .killed = true}));
   EXPECT_THAT(killed.stayed, IsEmpty());
 }

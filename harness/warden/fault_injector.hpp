@@ -1,5 +1,5 @@
-// Striker: finds the fault for a call and applies it to the call, to its process, or to the name
-// that the call was given.
+// FaultInjector: finds the fault for a call, and applies it to the call, to its process, or to the
+// name that the call was given.
 #pragma once
 
 #include <cstdint>
@@ -41,10 +41,10 @@ struct StoppedCall {
 /// Kills all descendants of this process, including those born meanwhile, but no strangers.
 void kill_descendants(const Strangers& strangers = {});
 
-class Striker {
+class FaultInjector {
  public:
   /// Errors that no kernel returns for the object's location are injected only if `takes_unlikely`.
-  Striker(const std::vector<TreeFault>& faults, bool takes_unlikely);
+  FaultInjector(const std::vector<TreeFault>& faults, bool takes_unlikely);
   void listens_to(Notifier& notifier) noexcept { notifier_ = &notifier; }
   /// Children of ours that are not part of the tree.
   void spares(Strangers strangers) { strangers_ = std::move(strangers); }
@@ -61,23 +61,20 @@ class Striker {
   /// number that leave the call unanswered come first, then at most one that answers it.
   std::vector<std::size_t> due(const StoppedCall& at);
   /// Whether the fault only acts next to the call, and does not answer it.
-  bool is_of_outsider(std::size_t fault) const noexcept {
-    return faults_[fault].strike == Strike::outsider;
-  }
+  bool is_of_outsider(std::size_t fault) const noexcept;
   /// Whether the fault kills the process, or all processes.
   bool kills(std::size_t fault) const noexcept;
-  bool kills_all(std::size_t fault) const noexcept {
-    return faults_[fault].strike == Strike::kill_tree;
-  }
+  bool kills_all(std::size_t fault) const noexcept { return faults_[fault].action.whole_tree; }
   /// Whether the call is made nevertheless, as far as we know.
   bool lets_be_made(std::size_t fault) const noexcept;
   /// Applies the fault; true if the call has its answer, or gets it later.
-  bool strike(std::size_t fault, const StoppedCall& at);
-  /// Whether a thread that dies after its call is repeating it: it had to wait, and our stop
-  /// interrupted it.
-  bool is_doomed(int thread) const { return doomed_.contains(thread); }
-  /// A thread has stopped for its tracer. We trace a thread that is to die after its call.
-  void stopped(int thread);
+  bool inject(std::size_t fault, const StoppedCall& at);
+  /// Whether a thread that dies or waits after its call is repeating it: it had to wait in it, and
+  /// our stop interrupted it.
+  bool is_stopping(int thread) const { return stopping_.contains(thread); }
+  /// A thread has stopped for its tracer; `status` is that of waitpid(2). We trace a thread that is
+  /// to die or wait after its call.
+  void stopped(int thread, int status);
   /// Continues those that are held until there is no other activity; `now` in seconds.
   void look(double now);
   /// Removes what an outsider has put somewhere, if it still exists, and restores permissions.
@@ -96,11 +93,18 @@ class Striker {
   std::vector<std::string> struck_at() const;
 
  private:
-  /// A call that waits for us, or a process that was stopped.
+  /// A thread that waits after its call, or a process that was stopped.
   struct Held {
-    std::uint64_t id = 0;
-    int stopped = 0;  ///< The process; 0: the call
+    int thread = 0;
+    int process = 0;         ///< 0: the thread
+    void* signal = nullptr;  ///< For the thread, when it continues; as ptrace(2) takes it
     double since = 0;
+  };
+
+  /// A thread that stops when its call is over.
+  struct Stopping {
+    int process = 0;
+    const TreeFault* fault = nullptr;
   };
 
   /// What an outsider has put there. By now, the name may belong to another object.
@@ -120,17 +124,16 @@ class Striker {
   bool fits(const TreeFault& fault, const StoppedCall& at) const;
   /// Why this fault does not apply to this call; empty: it applies.
   std::string refusal_of(const TreeFault& fault, const StoppedCall& at) const;
-  bool does(std::size_t index, const StoppedCall& at);
+  bool apply(std::size_t index, const StoppedCall& at);
   bool cut(std::size_t fault, const StoppedCall& at);
-  bool hold(const TreeFault& fault, const StoppedCall& at);
+  bool stop_after(const TreeFault& fault, const StoppedCall& at);
   /// The number of bytes written; 0: it could not be done without waiting.
   std::int64_t write_half(const Notification& call, const SyscallRow& row, int process);
   bool take_rights(const std::string& path);
-  bool plant(Deed deed, const std::string& path);
+  bool plant(FaultKind kind, const std::string& path);
   bool close_folder(const StoppedCall& at);
-  bool outsider_does(std::size_t fault, const StoppedCall& at);
-  void kill(int process);
-  bool kill_after(const Notification& call, int process);
+  bool outsider_acts(std::size_t fault, const StoppedCall& at);
+  void kill(const TreeFault& fault, int process);
 
   const std::vector<TreeFault>& faults_;
   bool takes_unlikely_;
@@ -141,7 +144,7 @@ class Striker {
   std::vector<std::string> first_struck_;
   std::vector<std::uint64_t> strikes_;
   std::vector<std::string> reasons_;
-  std::unordered_map<int, int> doomed_;  ///< Processes to kill, by the threads that return
+  std::unordered_map<int, Stopping> stopping_;  ///< By thread
   std::unordered_set<int> killed_;
   std::vector<Held> held_;
   std::vector<Touched> touched_;

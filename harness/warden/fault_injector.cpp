@@ -1,10 +1,11 @@
-#include "harness/warden/striker.hpp"
+#include "harness/warden/fault_injector.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/user.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,8 +75,12 @@ std::string_view folder_of(std::string_view name) {
   return name.substr(0, std::min(name.rfind('/'), name.size()));
 }
 
-bool is_cut(Strike strike) noexcept {
-  return strike == Strike::shorten || strike == Strike::kill_amid;
+FaultEffect effect_of(const TreeFault& fault) noexcept {
+  return row_of(fault.action.kind).effect;
+}
+
+bool closes_folder(const TreeFault& fault) noexcept {
+  return fault.action.kind == FaultKind::outsider_chmod_parent;
 }
 
 }  // namespace
@@ -96,7 +101,7 @@ void kill_descendants(const Strangers& strangers) {
   }
 }
 
-Striker::Striker(const std::vector<TreeFault>& faults, bool takes_unlikely)
+FaultInjector::FaultInjector(const std::vector<TreeFault>& faults, bool takes_unlikely)
     : faults_(faults),
       takes_unlikely_(takes_unlikely),
       hits_(faults.size()),
@@ -105,7 +110,7 @@ Striker::Striker(const std::vector<TreeFault>& faults, bool takes_unlikely)
       strikes_(faults.size()),
       reasons_(faults.size()) {}
 
-void Striker::clean_up() noexcept {
+void FaultInjector::clean_up() noexcept {
   for (const Touched& each : touched_) {
     struct stat status {};
     if (::lstat(each.path.c_str(), &status) == 0 && status.st_dev == each.device &&
@@ -118,15 +123,15 @@ void Striker::clean_up() noexcept {
   }
 }
 
-bool Striker::may_close() const noexcept {
-  return std::ranges::find(faults_, Deed::closes_folder, &TreeFault::deed) != faults_.end();
+bool FaultInjector::may_close() const noexcept {
+  return std::ranges::any_of(faults_, closes_folder);
 }
 
-bool Striker::is_at(std::string_view call) const noexcept {
+bool FaultInjector::is_at(std::string_view call) const noexcept {
   return std::ranges::find(faults_, call, &TreeFault::call) != faults_.end();
 }
 
-bool Striker::fits(const TreeFault& fault, const StoppedCall& at) const {
+bool FaultInjector::fits(const TreeFault& fault, const StoppedCall& at) const {
   const bool is_who = matches(fault.role, at.seen.role) || matches(fault.role, at.who.title);
   const bool is_object = matches(fault.object, at.seen.object) ||
                          (!at.seen.second.empty() && matches(fault.object, at.seen.second));
@@ -134,10 +139,10 @@ bool Striker::fits(const TreeFault& fault, const StoppedCall& at) const {
     return false;
   }
   // A single byte has no half.
-  return !is_cut(fault.strike) || argument(at.call, at.row.size) > 1;
+  return !is_cut(fault.action.kind) || argument(at.call, at.row.size) > 1;
 }
 
-std::vector<std::size_t> Striker::due(const StoppedCall& at) {
+std::vector<std::size_t> FaultInjector::due(const StoppedCall& at) {
   if (!held_.empty()) {
     last_call_at_ = seconds_now();
   }
@@ -152,7 +157,7 @@ std::vector<std::size_t> Striker::due(const StoppedCall& at) {
     if (hit < fault.k || hit > fault.last) {
       continue;
     }
-    const bool answers = fault.strike != Strike::outsider;
+    const bool answers = effect_of(fault) != FaultEffect::outsider;
     std::string refusal =
         answers && is_answered ? "another fault was at the same call" : refusal_of(fault, at);
     if (!refusal.empty()) {
@@ -166,20 +171,20 @@ std::vector<std::size_t> Striker::due(const StoppedCall& at) {
   return due;
 }
 
-std::string Striker::refusal_of(const TreeFault& fault, const StoppedCall& at) const {
-  if (fault.strike == Strike::fail && !takes_unlikely_) {
+std::string FaultInjector::refusal_of(const TreeFault& fault, const StoppedCall& at) const {
+  if (takes_error(fault.action.kind) && !takes_unlikely_) {
     const Where where = where_is(at.seen.object);
-    if (!is_likely(at.seen.call, fault.error, where)) {
+    if (!is_likely(at.seen.call, fault.action.error, where)) {
       return fmt::format("{} gives no such error; --unlikely strikes all the same", name_of(where));
     }
-    return flags_allow(fault.error, at)
+    return flags_allow(fault.action.error, at)
                ? ""
                : "such flags give no such error; --unlikely strikes all the same";
   }
-  if (fault.strike == Strike::outsider && !at.seen.object.starts_with('/')) {
+  if (effect_of(fault) == FaultEffect::outsider && !at.seen.object.starts_with('/')) {
     return "what the call is given has no name";
   }
-  if (fault.deed == Deed::closes_folder) {
+  if (closes_folder(fault)) {
     const std::string_view pattern = folder_of(fault.object);
     const std::string_view folder = folder_of(at.seen.object);
     const bool is_named = is_one_name(pattern) && matches(pattern, folder);
@@ -188,43 +193,45 @@ std::string Striker::refusal_of(const TreeFault& fault, const StoppedCall& at) c
                : fmt::format("{} was there before; give its whole name, if it may be closed",
                              pattern_of(folder));
   }
-  if (fault.strike == Strike::outsider && !at.is_own_name && !is_one_name(fault.object)) {
+  if (effect_of(fault) == FaultEffect::outsider && !at.is_own_name && !is_one_name(fault.object)) {
     return fmt::format("{} was there before, or may be; give its whole name, if it may be touched",
                        pattern_of(at.seen.object));
   }
   return "";
 }
 
-bool Striker::kills(std::size_t fault) const noexcept {
-  const Strike strike = faults_[fault].strike;
-  return strike == Strike::kill || strike == Strike::kill_after || strike == Strike::kill_amid ||
-         strike == Strike::kill_tree;
+bool FaultInjector::is_of_outsider(std::size_t fault) const noexcept {
+  return effect_of(faults_[fault]) == FaultEffect::outsider;
 }
 
-bool Striker::lets_be_made(std::size_t fault) const noexcept {
-  const Strike strike = faults_[fault].strike;
-  return strike != Strike::fail && strike != Strike::kill && strike != Strike::kill_tree;
+bool FaultInjector::kills(std::size_t fault) const noexcept {
+  return effect_of(faults_[fault]) == FaultEffect::kill;
 }
 
-bool Striker::has_stopped_somebody() const noexcept {
-  return std::ranges::any_of(held_, [](const Held& each) { return each.stopped != 0; });
+bool FaultInjector::lets_be_made(std::size_t fault) const noexcept {
+  const FaultKind kind = faults_[fault].action.kind;
+  return !takes_error(kind) && kind != FaultKind::kill_before;
 }
 
-bool Striker::strike(std::size_t fault, const StoppedCall& at) {
-  const bool done = does(fault, at);
+bool FaultInjector::has_stopped_somebody() const noexcept {
+  return std::ranges::any_of(held_, [](const Held& each) { return each.process != 0; });
+}
+
+bool FaultInjector::inject(std::size_t fault, const StoppedCall& at) {
+  const bool done = apply(fault, at);
   struck_[fault] = struck_[fault] || done;
   if (done && ++strikes_[fault] == 1) {
     first_struck_[fault] =
         fmt::format("{}/{}({})", at.seen.role, at.seen.call, pattern_of(at.seen.object));
-    if (faults_[fault].deed == Deed::closes_folder && ignores_rights(at.who.process)) {
+    if (closes_folder(faults_[fault]) && ignores_rights(at.who.process)) {
       first_struck_[fault] += ", by EACCES from us, as its process may ignore rights";
     }
   }
   // An outsider's action does not answer the call.
-  return done && faults_[fault].strike != Strike::outsider;
+  return done && !is_of_outsider(fault);
 }
 
-std::vector<std::string> Striker::struck_at() const {
+std::vector<std::string> FaultInjector::struck_at() const {
   std::vector<std::string> all = first_struck_;
   for (std::size_t fault = 0; fault < all.size(); ++fault) {
     all[fault] += strikes_[fault] > 1 ? fmt::format(", and {} more", strikes_[fault] - 1) : "";
@@ -232,84 +239,85 @@ std::vector<std::string> Striker::struck_at() const {
   return all;
 }
 
-bool Striker::does(std::size_t index, const StoppedCall& at) {
+bool FaultInjector::apply(std::size_t index, const StoppedCall& at) {
   const TreeFault& fault = faults_[index];
-  switch (fault.strike) {
-    case Strike::fail:
-      return notifier_->fail(at.call.id, fault.error);
-    case Strike::kill:
-      kill(at.who.process);
-      return true;
-    case Strike::kill_tree:
-      killed_.insert(at.who.process);
-      kill_descendants(strangers_);
-      return true;
-    case Strike::kill_after:
-      return kill_after(at.call, at.who.process);
-    case Strike::shorten:
-    case Strike::kill_amid:
+  switch (effect_of(fault)) {
+    case FaultEffect::fail:
+      return notifier_->fail(at.call.id, fault.action.error);
+    case FaultEffect::kill:
+      if (fault.action.kind == FaultKind::kill_before) {
+        kill(fault, at.who.process);
+        return true;
+      }
+      return is_cut(fault.action.kind) ? cut(index, at) : stop_after(fault, at);
+    case FaultEffect::shorten:
       return cut(index, at);
-    case Strike::pause:
-    case Strike::stop:
-      return hold(fault, at);
-    case Strike::outsider:
-      return outsider_does(index, at);
+    case FaultEffect::pause:
+      return stop_after(fault, at);
+    case FaultEffect::stop:
+      last_call_at_ = seconds_now();
+      held_.push_back({.process = at.who.process, .since = last_call_at_});
+      ::kill(at.who.process, SIGSTOP);
+      return notifier_->let_go(at.call.id);
+    case FaultEffect::outsider:
+      return outsider_acts(index, at);
+    case FaultEffect::expire:
+    case FaultEffect::interrupt:
+      break;  // They exist only in scenarios.
   }
-  return false;
+  LASTREF_ASSERT(false);
 }
 
-bool Striker::cut(std::size_t fault, const StoppedCall& at) {
+bool FaultInjector::cut(std::size_t fault, const StoppedCall& at) {
   const std::int64_t written = write_half(at.call, at.row, at.who.process);
   if (written <= 0) {
     reasons_[fault] = "its bytes could not be written at once";
     return false;
   }
-  if (faults_[fault].strike == Strike::kill_amid) {
-    kill(at.who.process);  // The process never returns from the call.
+  if (kills(fault)) {
+    kill(faults_[fault], at.who.process);  // The process never returns from the call.
     return true;
   }
   return notifier_->give(at.call.id, written);
 }
 
-bool Striker::hold(const TreeFault& fault, const StoppedCall& at) {
-  last_call_at_ = seconds_now();
-  if (fault.strike == Strike::pause) {
-    held_.push_back({.id = at.call.id, .since = last_call_at_});
-    return true;
-  }
-  held_.push_back({.stopped = at.who.process, .since = last_call_at_});
-  ::kill(at.who.process, SIGSTOP);
-  return notifier_->let_go(at.call.id);
-}
-
-void Striker::kill(int process) {
+void FaultInjector::kill(const TreeFault& fault, int process) {
   killed_.insert(process);
-  ::kill(process, SIGKILL);
+  if (fault.action.whole_tree) {
+    kill_descendants(strangers_);
+  } else {
+    ::kill(process, SIGKILL);
+  }
 }
 
-/// The thread stops when the call is over, before it executes any instruction of its own. Its
-/// process is killed when we see the stop; until then the thread does nothing.
-bool Striker::kill_after(const Notification& call, int process) {
+/// The thread stops when the call is over, before it executes any instruction of its own. We see
+/// the stop, and kill or hold it then; until then the thread does nothing.
+bool FaultInjector::stop_after(const TreeFault& fault, const StoppedCall& at) {
   constexpr std::uintptr_t tells_calls = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC;
+  const int thread = at.call.thread;
   const bool will_stop =
-      ::ptrace(PTRACE_SEIZE, call.thread, nullptr, std::bit_cast<void*>(tells_calls)) == 0 &&
-      ::ptrace(PTRACE_INTERRUPT, call.thread, nullptr, nullptr) == 0;
+      ::ptrace(PTRACE_SEIZE, thread, nullptr, std::bit_cast<void*>(tells_calls)) == 0 &&
+      ::ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr) == 0;
   if (will_stop) {
-    doomed_[call.thread] = process;
-    notifier_->let_go(call.id);
+    stopping_[thread] = {.process = at.who.process, .fault = &fault};
+    notifier_->let_go(at.call.id);
   }
   return will_stop;
 }
 
-void Striker::stopped(int thread) {
-  auto doomed = doomed_.find(thread);
-  if (doomed == doomed_.end()) {
+void FaultInjector::stopped(int thread, int status) {
+  // A signal for the thread, which gets it from us.
+  const bool is_signal = status >> 16 == 0 && (WSTOPSIG(status) & ~0x80) != SIGTRAP;
+  void* const signal =
+      std::bit_cast<void*>(static_cast<std::uintptr_t>(is_signal ? WSTOPSIG(status) : 0));
+  auto stopping = stopping_.find(thread);
+  if (stopping == stopping_.end()) {
     // A thread that calls exec gets the number of its process.
-    doomed =
-        std::ranges::find_if(doomed_, [thread](const auto& each) { return each.second == thread; });
+    stopping = std::ranges::find_if(
+        stopping_, [thread](const auto& each) { return each.second.process == thread; });
   }
-  if (doomed == doomed_.end()) {
-    ::ptrace(PTRACE_DETACH, thread, nullptr, nullptr);
+  if (stopping == stopping_.end()) {
+    ::ptrace(PTRACE_DETACH, thread, nullptr, signal);
     return;
   }
   user_regs_struct registers{};
@@ -322,15 +330,24 @@ void Striker::stopped(int thread) {
   const bool is_going_in = info.op == PTRACE_SYSCALL_INFO_ENTRY;
   if (is_going_in || (result >= restarts_from && result <= restarts_to)) {
     // The call was interrupted and is repeated, or is about to be made.
-    ::ptrace(PTRACE_SYSCALL, thread, nullptr, nullptr);
+    ::ptrace(PTRACE_SYSCALL, thread, nullptr, signal);
     return;
   }
-  kill(doomed->second);
+  const auto [process, fault] = stopping->second;
+  if (effect_of(*fault) == FaultEffect::kill) {
+    kill(*fault, process);
+    return;
+  }
+  stopping_.erase(stopping);
+  last_call_at_ = seconds_now();
+  held_.push_back({.thread = thread, .signal = signal, .since = last_call_at_});
 }
 
 /// We write to the open file, which the process shares; the call returns the number of bytes
 /// written.
-std::int64_t Striker::write_half(const Notification& call, const SyscallRow& row, int process) {
+std::int64_t FaultInjector::write_half(const Notification& call,
+                                       const SyscallRow& row,
+                                       int process) {
   const UniqueFd copy = copy_fd_of(process, static_cast<int>(argument(call, row.descriptor)));
   if (!copy) {
     return 0;
@@ -352,7 +369,7 @@ std::int64_t Striker::write_half(const Notification& call, const SyscallRow& row
 }
 
 /// Replaces what has the name, if anything does.
-bool Striker::plant(Deed deed, const std::string& path) {
+bool FaultInjector::plant(FaultKind kind, const std::string& path) {
   const std::string beside = path + ".outsider";
   struct stat status {};
   std::error_code error;
@@ -360,7 +377,7 @@ bool Striker::plant(Deed deed, const std::string& path) {
     errno = EEXIST;
     return false;  // It belongs to a stranger.
   }
-  if (deed == Deed::plants_link) {
+  if (kind == FaultKind::outsider_symlink) {
     std::filesystem::create_symlink(beside + ".nowhere", beside, error);
   } else if (!(std::ofstream(beside) << "somebody else's\n")) {
     return false;
@@ -374,7 +391,7 @@ bool Striker::plant(Deed deed, const std::string& path) {
   return true;
 }
 
-bool Striker::take_rights(const std::string& path) {
+bool FaultInjector::take_rights(const std::string& path) {
   UniqueFd file(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0 || ::chmod(path.c_str(), 0) != 0) {
@@ -386,7 +403,7 @@ bool Striker::take_rights(const std::string& path) {
 
 /// Permissions do not keep out a process that bypasses them: we inject its errors. Other processes
 /// keep their permissions.
-bool Striker::close_folder(const StoppedCall& at) {
+bool FaultInjector::close_folder(const StoppedCall& at) {
   const std::string folder(folder_of(at.seen.object));
   const bool is_closed = ignores_rights(at.who.process) ? is_there(folder) : take_rights(folder);
   if (is_closed) {
@@ -395,7 +412,7 @@ bool Striker::close_folder(const StoppedCall& at) {
   return is_closed;
 }
 
-bool Striker::keeps_out(const StoppedCall& at) {
+bool FaultInjector::keeps_out(const StoppedCall& at) {
   const auto is_below = [&](const std::string& folder) {
     const auto is_in = [&](const std::string& name) { return name.starts_with(folder + '/'); };
     const bool opens_it = at.row.flags >= 0 && at.seen.object == folder;
@@ -405,31 +422,31 @@ bool Striker::keeps_out(const StoppedCall& at) {
          notifier_->fail(at.call.id, EACCES);
 }
 
-bool Striker::outsider_does(std::size_t fault, const StoppedCall& at) {
+bool FaultInjector::outsider_acts(std::size_t fault, const StoppedCall& at) {
   if (!notifier_->is_waiting(at.call.id)) {
     return false;
   }
   const std::string& path = at.seen.object;
-  const Deed deed = faults_[fault].deed;
+  const FaultKind kind = faults_[fault].action.kind;
   errno = 0;
-  const bool done = deed == Deed::unlinks         ? ::remove(path.c_str()) == 0
-                    : deed == Deed::truncates     ? ::truncate(path.c_str(), 0) == 0
-                    : deed == Deed::takes_rights  ? take_rights(path)
-                    : deed == Deed::closes_folder ? close_folder(at)
-                                                  : plant(deed, path);
+  const bool done = kind == FaultKind::outsider_unlink         ? ::remove(path.c_str()) == 0
+                    : kind == FaultKind::outsider_truncate     ? ::truncate(path.c_str(), 0) == 0
+                    : kind == FaultKind::outsider_chmod_000    ? take_rights(path)
+                    : kind == FaultKind::outsider_chmod_parent ? close_folder(at)
+                                                               : plant(kind, path);
   if (!done) {
     reasons_[fault] = fmt::format("{}: {}", pattern_of(path), ::strerrordesc_np(errno));
   }
   return done;
 }
 
-void Striker::look(double now) {
+void FaultInjector::look(double now) {
   std::erase_if(held_, [&](const Held& each) {
     const bool is_over = now - last_call_at_ >= quiet || now - each.since >= held_max;
-    if (is_over && each.stopped != 0) {
-      ::kill(each.stopped, SIGCONT);
+    if (is_over && each.process != 0) {
+      ::kill(each.process, SIGCONT);
     } else if (is_over) {
-      notifier_->let_go(each.id);
+      ::ptrace(PTRACE_DETACH, each.thread, nullptr, each.signal);
     }
     return is_over;
   });
