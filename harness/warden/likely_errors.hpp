@@ -1,6 +1,5 @@
-// likely_errors: which errors a system call may return on Linux, by where its object is. A fault
-// that no kernel ever returns reveals nothing about a program. Sources: the manual pages of section
-// 2, and the behaviour of the file systems.
+// likely_errors: which errors a system call may return on Linux, by where its object is: see
+// syscalls.def. A fault that no kernel ever returns reveals nothing about a program.
 #pragma once
 
 #include <cstdint>

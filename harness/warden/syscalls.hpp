@@ -1,6 +1,7 @@
 // syscalls: the system calls that the warden knows, and the meaning of their arguments.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -30,6 +31,14 @@ struct NameAt {
   bool in_queues = false;   ///< A name of a message queue. mq_overview(7)
 };
 
+/// By where the object of the call is. Each text has names of errors, separated by one space.
+struct LikelyErrors {
+  std::array<std::string_view, 6> anywhere = {};
+  std::string_view disk = {};     ///< And for network
+  std::string_view network = {};  ///< For network alone
+  std::string_view stream = {};
+};
+
 struct SyscallRow {
   std::string_view name;
   int number = 0;
@@ -43,6 +52,7 @@ struct SyscallRow {
   int offset = -1;             ///< The file offset to write at
   /// Programs make it so often that it is watched only if a fault applies to it.
   bool is_frequent = false;
+  LikelyErrors errors = {};
 };
 
 /// Sorted by name.
