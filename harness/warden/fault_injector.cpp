@@ -249,11 +249,11 @@ bool FaultInjector::apply(std::size_t index, const StoppedCall& at) {
         kill(fault, at.who.process);
         return true;
       }
-      return is_cut(fault.action.kind) ? cut(index, at) : stop_after(fault, at);
+      return is_cut(fault.action.kind) ? cut(index, at) : stop_after(index, at);
     case FaultEffect::shorten:
       return cut(index, at);
     case FaultEffect::pause:
-      return stop_after(fault, at);
+      return stop_after(index, at);
     case FaultEffect::stop:
       last_call_at_ = seconds_now();
       held_.push_back({.process = at.who.process, .since = last_call_at_});
@@ -292,15 +292,17 @@ void FaultInjector::kill(const TreeFault& fault, int process) {
 
 /// The thread stops when the call is over, before it executes any instruction of its own. We see
 /// the stop, and kill or hold it then; until then the thread does nothing.
-bool FaultInjector::stop_after(const TreeFault& fault, const StoppedCall& at) {
+bool FaultInjector::stop_after(std::size_t fault, const StoppedCall& at) {
   constexpr std::uintptr_t tells_calls = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC;
   const int thread = at.call.thread;
   const bool will_stop =
       ::ptrace(PTRACE_SEIZE, thread, nullptr, std::bit_cast<void*>(tells_calls)) == 0 &&
       ::ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr) == 0;
   if (will_stop) {
-    stopping_[thread] = {.process = at.who.process, .fault = &fault};
+    stopping_[thread] = {.process = at.who.process, .fault = &faults_[fault]};
     notifier_->let_go(at.call.id);
+  } else {
+    reasons_[fault] = fmt::format("its thread cannot be traced: {}", ::strerrordesc_np(errno));
   }
   return will_stop;
 }

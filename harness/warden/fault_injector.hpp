@@ -126,7 +126,7 @@ class FaultInjector {
   std::string refusal_of(const TreeFault& fault, const StoppedCall& at) const;
   bool apply(std::size_t index, const StoppedCall& at);
   bool cut(std::size_t fault, const StoppedCall& at);
-  bool stop_after(const TreeFault& fault, const StoppedCall& at);
+  bool stop_after(std::size_t fault, const StoppedCall& at);
   /// The number of bytes written; 0: it could not be done without waiting.
   std::int64_t write_half(const Notification& call, const SyscallRow& row, int process);
   bool take_rights(const std::string& path);
