@@ -17,7 +17,7 @@ tl::unexpected<Error> wrong(string_view text, string_view why) {
 std::string misfit_of(const TreeFault& fault, const SyscallRow& row) {
   const FaultRow& kind = row_of(fault.action.kind);
   if (is_cut(fault.action.kind) && row.size < 0) {
-    return fmt::format("{} writes no bytes that could be fewer", row.name);
+    return fmt::format("{} does not write bytes; lastref run shortens only writes", row.name);
   }
   const bool is_before = kind.phase == FaultPhase::before && kind.effect != FaultEffect::fail;
   if (row.effect == Effect::ends && !is_before) {
