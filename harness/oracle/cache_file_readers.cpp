@@ -94,7 +94,7 @@ std::optional<std::string> what_is_wrong_with_head(std::string_view bytes) {
 
 ReadFile<LiveCache> read_live_cache(std::string_view bytes) {
   if (bytes.size() < slots_at || !bytes.starts_with(magic)) {
-    return not_whole("no file of a cache");
+    return not_whole("not a file of a cache");
   }
   if (number_in(bytes, flags_at, word_size) >= words_are_elsewhere) {
     return LiveCache();  // Its slots are in another file.

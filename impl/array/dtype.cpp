@@ -96,7 +96,7 @@ Result<std::string> unit_of(std::string_view text) {
   const bool counted = !text.empty() && text.front() >= '0' && text.front() <= '9';
   const auto count = take_number(text);
   if (counted && (!count || *count == 0 || *count > unit_count_max)) {
-    return wrong("a count of units that cannot be");
+    return wrong("an impossible count of units");
   }
   constexpr std::array<std::string_view, 13> units = {
       "Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"};
@@ -247,7 +247,7 @@ Result<DType> DType::parse(std::string_view text) {
         return failure(std::errc::invalid_argument, fields.error().subject);
       }
       if (fields->source.size() != text.size()) {
-        return wrong("white space behind the list");
+        return wrong("white space after the list");
       }
       LASTREF_TRY(extent, structure_of(*fields));
       type.text_ = text;
@@ -268,7 +268,7 @@ Result<DType> DType::parse(std::string_view text) {
     }
     const bool is_time = kind == DTypeKind::timedelta || kind == DTypeKind::datetime;
     if (!is_time && !text.empty()) {
-      return wrong("something stands behind the size");
+      return wrong("there is text after the size");
     }
     const bool is_object = kind == DTypeKind::object;
     const std::size_t each = kind == DTypeKind::unicode ? character_size : 1;

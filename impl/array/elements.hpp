@@ -14,7 +14,8 @@ class ElementStream {
   /// The array must outlive it.
   ElementStream(const Array& array, Order order) noexcept;
 
-  /// Reads the next bytes, as many as fit; 0 when there are no more. May end inside of an element.
+  /// Reads as many of the next bytes as fit; returns 0 at the end. May stop in the middle of an
+  /// element.
   std::size_t read(os::Buffer into) noexcept;
 
  private:

@@ -55,7 +55,7 @@ bool is_one_run(std::span<const Axis> axes) noexcept {
   return true;
 }
 
-/// In C order, with elements, and as many as before.
+/// In C order. There are elements, and their number stays the same.
 std::optional<Strides> reshaped_in_c(std::span<const Axis> axes,
                                      std::size_t itemsize,
                                      ShapeView other) {

@@ -42,7 +42,7 @@ tl::unexpected<Error> wrong(const char* reason) {
 /// Whether a file can be that long.
 Status check_end(const MapFileOptions& options) {
   if (options.offset > file_size_max || options.size > file_size_max - options.offset) {
-    return failure(std::errc::value_too_large, "the end of what is to be mapped");
+    return failure(std::errc::value_too_large, "the end of the range to map");
   }
   return ok();
 }

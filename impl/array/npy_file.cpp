@@ -37,7 +37,7 @@ Status check_elements(const os::FileStatus& status, const NpyHeader& header) {
     return malformed("not a regular file");
   }
   if (status.size < header.data_offset || status.size - header.data_offset < header.nbytes) {
-    return malformed("the file is shorter than its header says");
+    return malformed("the file is shorter than its header requires");
   }
   return ok();
 }
@@ -111,7 +111,7 @@ Status write_npy(os::Os& os, os::Fd fd, const Array& array) {
 
 Result<NpyHeader> read_npy_header(os::Os& os, os::Fd fd) {
   return os::within_memory("an .npy file", [&]() -> Result<NpyHeader> {
-    // No more than certainly belongs to the header: first the part common to all versions, then the
+    // Reads no byte that might follow the header: first the part that all versions have, then the
     // rest.
     return read_header(os, fd, array::npy_start_size(1));
   });
@@ -125,7 +125,7 @@ Result<Array> read_npy(os::Os& os, os::Fd fd) {
     LASTREF_TRY(memory, Memory::uninitialized(header.nbytes));
     LASTREF_TRY(size, os::read_until_full(os, fd, memory->bytes()));
     if (size != header.nbytes) {
-      return malformed("the file is shorter than its header says");
+      return malformed("the file is shorter than its header requires");
     }
     return Array::over(std::move(memory), layout_of(header));
   });

@@ -115,7 +115,7 @@ Result<NpyHeader> parse_text(std::string_view text, std::uint8_t version) {
     return malformed("a key is missing");
   }
   if (dict.items.size() != 6) {
-    return malformed("a key too many");
+    return malformed("an unknown key");
   }
   if (fortran_order->kind != Kind::boolean) {
     return malformed("fortran_order is neither True nor False");

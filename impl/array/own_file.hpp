@@ -11,9 +11,8 @@
 
 namespace lastref::array {
 
-/// Removes the name if it still belongs to the open file: if another process has put another file
-/// there in the meantime, that stays. Errors are ignored, because the caller has an error that says
-/// more.
+/// Removes the name if it still belongs to the open file. A file that another process has put there
+/// in the meantime stays. Errors are ignored, because the caller has a more specific one.
 inline void discard_own_quietly(os::Os& os, os::Fd fd, const os::PathAt& where) noexcept {
   const auto own = os.status(fd);
   const auto there = os.status_at(where);
@@ -22,10 +21,11 @@ inline void discard_own_quietly(os::Os& os, os::Fd fd, const os::PathAt& where) 
   }
 }
 
-/// Makes a new file in place of the one with that name. Another thread or process may do the same:
-/// then the last one's file stays.
+/// Creates a new file that replaces the file of that name. If several threads or processes do this
+/// at
+/// the same time, the file of the last one stays.
 ///
-/// Errors          what unlink and open said; file_exists: others are always faster.
+/// Errors          those of unlink and open; file_exists: others were faster at each attempt.
 /// Crossings       unlink, open.
 inline Result<os::UniqueFd> open_in_place(os::Os& os, const os::PathAt& where) {
   constexpr int tries_max = 100;

@@ -43,7 +43,7 @@ class Parser {
     LASTREF_TRY(literal, any(0));
     skip_space();
     if (!rest_.empty()) {
-      return malformed("something stands behind the literal");
+      return malformed("there is text after the literal");
     }
     return literal;
   }
@@ -139,7 +139,7 @@ class Parser {
     return literal;
   }
 
-  /// Reads `digits` digits of a character's number from the front of the rest.
+  /// Reads the `digits` digits of a character's number from the front of the remaining text.
   bool take_character(std::string& text, std::size_t digits, std::uint32_t base) {
     std::uint32_t character = 0;
     for (std::size_t count = 0; count < digits; ++count) {
@@ -210,7 +210,7 @@ class Parser {
       if (letter != '\\') {
         literal.text += letter;
       } else if (!take_escape(literal.text)) {
-        return malformed("an escape that cannot be");
+        return malformed("an impossible escape");
       }
     }
   }

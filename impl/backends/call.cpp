@@ -43,7 +43,7 @@ bool Call::wait() {
   return !is_over_;
 }
 
-/// Sends as many batches as may be on their way. One thread at a time does this, for all threads.
+/// Sends as many batches as may be in flight. One thread at a time does this, for all threads.
 void Call::dispatch() {
   {
     const os::Held held(*monitor_);
@@ -196,7 +196,7 @@ std::optional<Task> Call::ask_source() {
   return *std::move(task);
 }
 
-/// Releases inputs when no more tasks come: until then, one of these might use them.
+/// Releases inputs only when no more tasks come: until then, another task might use them.
 void Call::release_idle() {
   Identities idle;
   {
@@ -223,7 +223,7 @@ void Call::complete(Sending& sending, BatchOutcome& outcome) {
   }
 }
 
-/// Only now may the call return: nothing of it is used after that.
+/// The call may return only now, because nothing uses it after this.
 void Call::end_batch() {
   --unfinished_;
   notify();

@@ -188,7 +188,7 @@ class Decoder {
   Value truth() {
     const auto truth = unpacker_.number<std::uint8_t>();
     if (truth > 1) {
-      unpacker_.fail("a truth that is none");
+      unpacker_.fail("an impossible truth value");
     }
     return truth == 1;
   }
@@ -196,7 +196,7 @@ class Decoder {
   Value array() {
     const auto number = unpacker_.number<std::uint64_t>();
     if (number >= arrays_.size()) {
-      unpacker_.fail("an array that is not there");
+      unpacker_.fail("a missing array");
       return {};
     }
     return arrays_[number];
@@ -208,7 +208,7 @@ class Decoder {
     for (std::size_t at = 0; at < count && !unpacker_.failed(); ++at) {
       std::string key = unpacker_.text();
       if (!map.try_emplace(std::move(key), take(depth)).second) {
-        unpacker_.fail("a key that is there twice");
+        unpacker_.fail("a duplicate key");
       }
     }
     return map;
@@ -327,7 +327,8 @@ Result<Batch> decode_batch(os::Bytes bytes, const Rebuild& rebuild) {
   const std::size_t names_count = unpacker.count();
   while (names.size() < names_count && !unpacker.failed()) {
     names.push_back(unpacker.text());
-    // Each task, which may take a dozen bytes in the message, has a copy of it.
+    // Each task has a copy of the name, although the task may take only a dozen bytes in the
+    // message.
     if (names.back().size() > function_name_size_max) {
       unpacker.fail("the name of a function that is too long");
     }
@@ -339,7 +340,7 @@ Result<Batch> decode_batch(os::Bytes bytes, const Rebuild& rebuild) {
   while (batch.size() < count && !unpacker.failed()) {
     const auto name = unpacker.number<std::uint32_t>();
     if (name >= names.size()) {
-      unpacker.fail("a function that is not there");
+      unpacker.fail("an unknown function");
       break;
     }
     batch.push_back({.function = names[name], .arguments = decoder.take_all()});

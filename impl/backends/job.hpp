@@ -67,7 +67,7 @@ class Job final : public Future {
   /// Decodes the answer and calls back, unless a thread does that already or has done it.
   void tell();
   bool is_brief() const noexcept { return is_brief_; }
-  /// Whether `tell` takes no time for it, and waits for nothing.
+  /// Whether `tell` returns at once for that reply: it takes no time and waits for nothing.
   bool is_told_at_once(const Reply& reply) const;
 
   std::uint64_t number = 0;

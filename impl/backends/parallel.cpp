@@ -29,7 +29,7 @@ Status check(const ParallelOptions& options) {
     return failure(std::errc::invalid_argument, "batches of 0 tasks");
   }
   if (options.pre_dispatch == std::size_t{0}) {
-    return failure(std::errc::invalid_argument, "0 batches on their way at a time");
+    return failure(std::errc::invalid_argument, "0 batches in flight at a time");
   }
   return ok();
 }
@@ -176,7 +176,7 @@ Outcome<List> Parallel::run(const TaskSource& source) {
     const os::Held held(*state_->monitor);
     if (std::exchange(state_->is_busy, true)) {
       return failed(
-          backends::error_about(std::errc::device_or_resource_busy, "another call is on its way"));
+          backends::error_about(std::errc::device_or_resource_busy, "another call is running"));
     }
     state_->is_aborted = false;
   }
@@ -203,7 +203,7 @@ Status Parallel::invalidate(const Array& array) {
   if (!state_->is_ours()) {
     return failure(backends::not_ours());
   }
-  // What stands in for it sends nothing.
+  // The fallback backend sends nothing.
   state_->wanted->release_input(array.identity());
   return ok();
 }

@@ -44,9 +44,9 @@ class Inbox {
     at_end_ = true;
   }
 
-  /// Reads what is available.
+  /// Reads the bytes that are available.
   ///
-  /// Errors          of read, except would-block, which is none.
+  /// Errors          those of read, except would-block.
   Status fill();
 
   /// The next whole message; none if it has not arrived yet.
@@ -59,7 +59,7 @@ class Inbox {
   os::UniqueFd fd_;
   std::unique_ptr<std::byte[]> scratch_;  ///< The buffer of one read: only pages that are filled.
   os::Packed buffer_;
-  std::size_t read_ = 0;  ///< bytes of it that were messages; all are freed with the last
+  std::size_t read_ = 0;  ///< bytes of it that were read as messages; all are freed with the last
   bool at_end_ = false;
 };
 

@@ -13,7 +13,7 @@
 
 namespace lastref::backends {
 
-/// A Pool has end(), which returns when nothing of it is left, and is_mine(thread).
+/// A Pool has end(), which returns when nothing of the pool remains, and is_mine(thread).
 template <typename Pool>
 class PoolSlot {
  public:
@@ -35,7 +35,7 @@ class PoolSlot {
     return end_and(make);
   }
 
-  /// The same, but shares the result of another thread's call with the same wish that is under way.
+  /// As replace, but shares the result if another thread is already making the same replacement.
   ///
   /// Errors          as replace.
   template <typename Make>

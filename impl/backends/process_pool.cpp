@@ -12,14 +12,16 @@ namespace lastref::backends {
 namespace {
 
 constexpr int own_pipe_tries = 3;
-/// Jobs that a worker has at a time, if they are brief: one that runs, and one that is there when
-/// it is done. Others wait for whoever is free first, for what was given is not taken back.
+/// Number of brief jobs that a worker has at a time: one that runs, and one that can start at once
+/// after it. Other jobs wait for the first free worker, because a job that was sent is not taken
+/// back.
 constexpr std::size_t brief_at_a_time = 2;
 
 constexpr int poll_failures_max = 10;
 /// A shorter result is not worth a message of its own before the next job.
 constexpr std::chrono::milliseconds brief{1};
-/// A worker that has closed its pipes is usually about to die. Its exit tells more than our kill.
+/// A worker that has closed its pipes is usually about to exit. Its exit status explains more than
+/// a kill by us.
 constexpr std::chrono::seconds last_breath{1};
 
 /// The same, if there is memory for it.
@@ -140,7 +142,7 @@ bool ProcessPool::step_aside(bool waits, Deferred& who) {
   Hearer& leader = hearers_[leader_];
   Hearer& other = hearers_[1 - leader_];
   if (leader.id != thread) {
-    return true;  // Another thread listens, so this one may go.
+    return true;  // Another thread reads from the workers, so this one may leave.
   }
   if (ending_ || broken_ || !other.thread) {
     return false;
@@ -212,7 +214,8 @@ void ProcessPool::flush(WorkerProcess& worker) {
   if (flushed) {
     return;
   }
-  // A worker that does not read is dead, and its exit tells more; or it will never read again.
+  // A worker that does not read is dead, and its exit status explains more; or it will never read
+  // again.
   if (flushed.error().code == std::errc::broken_pipe) {
     give_up(worker);
     return;
@@ -274,7 +277,7 @@ void ProcessPool::wake_all() {
 /// monitor, and no other thread may use them.
 void ProcessPool::kill_all_for(const Error& trouble) {
   os_.saw(Probe::pool_pipe_lost);
-  os::report_quietly(os_, [&] { return "lastref: a pool ends, for " + describe(trouble); });
+  os::report_quietly(os_, [&] { return "lastref: a pool ends: " + describe(trouble); });
   if (broken_) {
     return;
   }
@@ -332,7 +335,7 @@ void ProcessPool::run(std::size_t at) {
     hearers_[at].id = os_.thread_id();
   }
   for (;;) {
-    const auto thrown = thrown_by([&] { serve(at); }, "what a pool has to say");
+    const auto thrown = thrown_by([&] { serve(at); }, "the messages of a pool");
     if (!thrown) {
       return;
     }
@@ -414,7 +417,7 @@ ProcessPool::Next ProcessPool::next(std::size_t at, JobPtr& job) {
   }
 }
 
-/// Takes the lead if nobody has it.
+/// Takes the lead if no thread has it.
 bool ProcessPool::may_lead(std::size_t at) {
   if (hearers_[leader_].is_away && leader_ != at) {
     leader_ = at;
@@ -475,7 +478,7 @@ void ProcessPool::end_the_silent() {
       worker->trouble = error_about(std::errc::broken_pipe, "");
       static_cast<void>(os::had_memory([&] {
         worker->trouble->subject =
-            "worker " + std::to_string(worker->pid) + " closed its pipe, and was ended";
+            "worker " + std::to_string(worker->pid) + " closed its pipe, and was killed";
       }));
       group_.kill(*worker);
     }
@@ -653,7 +656,9 @@ bool ProcessPool::obey(WorkerProcess& worker, const Message& message) {
   // A job that is taken from the worker has to be finished here.
   Jobs job = is_answer ? take_job(worker, number, busy) : Jobs();
   if (job.empty()) {
-    distrust(worker, error_about(std::errc::bad_message, "a worker answers what was not asked"));
+    distrust(
+        worker,
+        error_about(std::errc::bad_message, "a worker answered for a job that it does not have"));
     return false;
   }
   finish(std::move(job), std::move(answer));
@@ -676,7 +681,7 @@ Jobs ProcessPool::take_job(WorkerProcess& worker, std::uint64_t number, std::int
 void ProcessPool::distrust(WorkerProcess& worker, Error trouble) {
   const os::Held held(*monitor_);
   if (ending_ || broken_) {  // No job is left to fail for it.
-    os::report_quietly(os_, [&] { return "lastref: a worker is ended, for " + describe(trouble); });
+    os::report_quietly(os_, [&] { return "lastref: a worker is killed: " + describe(trouble); });
   }
   os_.saw(Probe::worker_distrusted);
   if (!worker.trouble) {
@@ -686,9 +691,10 @@ void ProcessPool::distrust(WorkerProcess& worker, Error trouble) {
   retire(worker);
 }
 
-/// The worker has died, and what it said before was heard. False if nobody can tell how.
+/// The worker has died, and everything that it sent before was read. False if its exit status is
+/// unknown.
 bool ProcessPool::reap(std::size_t at, WorkerProcess& worker) {
-  // Before it is reaped: whoever leads then has to see it dead, too.
+  // Before it is reaped: the thread that leads then has to see the death, too.
   if (!worker.results.at_end() && !hear(at, worker)) {
     return true;
   }

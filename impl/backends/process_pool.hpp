@@ -1,30 +1,31 @@
 // process_pool: batches in worker processes.
 //
-// One thread of the parent reads from all workers. The thread that has a batch sends it itself, if
-// a worker is free for it and its pipe has space. No call here waits for a worker except the poll
-// of that thread, and no two workers share a pipe or a lock: a worker that dies, stops or
+// One thread of the parent reads from all workers. A thread that submits a batch sends it itself if
+// a worker is free and the worker's pipe has space. The only wait for a worker is the poll of the
+// reading thread, and no two workers share a pipe or a lock. So a worker that dies, stops or
 // misbehaves does not affect the others.
 //
-// There are two such threads, the hearers, one of which leads: it moves bytes, sees deaths and
-// decides which jobs are over. The other one stands by. It decodes results that take time, and runs
-// callbacks that may take their time. It takes the lead when the leader is away in a callback (see
-// step_aside) and something needs a leader: a worker dies, or a thread cancels, sends, or waits for
-// results. Otherwise it sleeps, so that a brief callback costs no change of threads. If it cannot
-// take over, the call that could not step aside is deferred until it is back. A thread that asks a
-// job for its results decodes them and calls back itself if no thread has begun.
+// There are two I/O threads, called hearers, and one of them leads. The leader moves bytes, notices
+// deaths and decides which jobs are over. The other one is on standby. It decodes results that take
+// time, and runs callbacks that may take long. It takes the lead when the leader is away in a
+// callback (see step_aside) and something needs a leader: a worker dies, or a thread cancels,
+// sends, or waits for results. Otherwise it sleeps, so that a brief callback needs no change of
+// threads. If it cannot take over, the call that could not step aside is deferred until it is back.
+// A thread that waits for the results of a job decodes them and calls the callback itself if no
+// other thread has begun.
 //
-//   leads --step_aside--> away, leads --the other wakes--> away --returns--> stands by
+//   leads --step_aside--> away, leads --the other wakes--> away --returns--> on standby
 //                            '------------returns-----------> leads
-//   stands by --a job to tell--> away, stands by --told--> stands by
+//   on standby --a job is over--> away, on standby --callback returned--> on standby
 //
 // Only the leader reads the pipes from the workers, and reaps them. No callback is called with a
 // monitor held; the pool's monitor is taken before that of its futures.
 //
-// The parent keeps the references of a batch until its results are here or its worker is dead.
+// The parent keeps the references of a batch until its results have arrived or its worker is dead.
 //
-// The thread that sends a batch allocates all that is needed later: a node for the lists, and its
-// message. So handing it out, failing it and ending the pool need no memory. Without memory to read
-// an answer the pool breaks down, and all its batches fail.
+// The thread that sends a batch allocates everything that is needed later: a node for the lists,
+// and the message. So sending the batch, failing it and ending the pool need no memory. If there is
+// no memory to read a reply, the pool fails with all its batches.
 #pragma once
 
 #include <array>
@@ -143,7 +144,7 @@ class ProcessPool {
   std::unique_ptr<os::Monitor> monitor_;
   WorkerGroup group_;
   Jobs queue_;
-  Jobs untold_;                                   ///< Over; the thread that stands by calls back.
+  Jobs untold_;                                   ///< Over; the standby thread calls back.
   std::deque<std::weak_ptr<Deferred>> deferred_;  ///< Each once.
   std::uint64_t next_number_ = 1;
   std::optional<Failure> broken_;

@@ -102,7 +102,7 @@ struct Describe {
     const std::string worker = "worker " + std::to_string(dead.pid);
     const std::string running = dead.task.empty() ? std::string() : " in " + dead.task;
     if (!dead.exit) {
-      return worker + " has ended" + running + ", nobody knows how";
+      return worker + " has ended" + running + ", exit status unknown";
     }
     return worker + (dead.exit->killed ? " was killed by signal " : " exited with code ") +
            std::to_string(dead.exit->code) + running +

@@ -89,7 +89,7 @@ class Watch {
   std::unique_ptr<os::Thread> thread_;
 };
 
-/// Blocked by whoever started us; from here on they are ignored instead.
+/// The process that started us has blocked these signals; from here on we ignore them instead.
 void ignore_interrupts(os::Os& os) {
   Status deaf = os.ignore_signal(os::Signal::interrupt);
   if (deaf) {
@@ -255,9 +255,9 @@ class Worker {
     return {Kind::results, std::move(encoded->bytes)};
   }
 
-  /// Kills a copy of this process that a task has forked and let return, before it repeats what
-  /// this process does. It has none of the threads that its memory refers to, so it may not run
-  /// destructors.
+  /// Kills a copy of this process that a task has forked and that returned from the task, before
+  /// the copy repeats the work of this process. The copy has none of the threads that its memory
+  /// refers to, so it may not run destructors.
   void check_process() {
     if (os_.process_token() == token_) {
       return;
@@ -294,8 +294,8 @@ Status join_and_serve(os::Os& os,
     session.in_worker = true;
     return Worker(session, functions, given).serve();
   });
-  // So that the caller of a task learns why it has no result. If the pipe is full or closed, it
-  // learns only the exit code.
+  // Reports to the caller of a task why there is no result. If the pipe is full or closed, the
+  // caller sees only the exit code.
   if (!served) {
     if (!failed_with(served, std::errc::not_enough_memory)) {
       why = backends::whole_message(Kind::gave_up, {}, backends::encode(Failure(served.error())));

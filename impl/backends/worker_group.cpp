@@ -79,7 +79,7 @@ void WorkerGroup::kill(WorkerProcess& worker) noexcept {
   }
 }
 
-/// The last report about a worker that is no longer ours.
+/// The last report about a worker that does not belong to this group any more.
 void WorkerGroup::take_leave(const WorkerProcess& worker) noexcept {
   if (worker.spared) {
     os::report_quietly(*os_, [&] {
@@ -136,13 +136,13 @@ void WorkerGroup::end(bool kills) noexcept {
   for (const auto& worker : workers_) {
     // A process outside the pool may have the pipe open; then the worker does not see its end.
     if (!kills && !worker->is_retired) {
-      // Without memory it is not told, and leaves at the end of the pipe.
+      // If there is no memory for the message, the worker exits at the end of the pipe.
       static_cast<void>(os::had_memory([&] {
         worker->jobs.post(Kind::leave, {}, {});
         const Status told = worker->jobs.flush();
         if (!told && told.error().code != std::errc::broken_pipe) {
           os::report_quietly(*os_,
-                             "lastref: a worker is not told to leave: " + describe(told.error()));
+                             "lastref: cannot ask a worker to exit: " + describe(told.error()));
         }
       }));
     }

@@ -23,7 +23,7 @@ struct WorkerProcess {
   std::list<std::shared_ptr<Job>> in_flight;  ///< In the order in which they were sent.
   /// The error for which it was killed; it explains more than the signal.
   std::optional<Error> trouble;
-  std::string reason;           ///< Why it gave up, as it reported.
+  std::string reason;           ///< The reason that it reported before it exited.
   std::optional<Error> spared;  ///< Why it could not be killed.
   /// When it has closed a pipe.
   std::optional<os::Instant> silent_since;
@@ -42,7 +42,7 @@ class WorkerGroup {
   WorkerGroup& operator=(WorkerGroup&&) noexcept = default;
   WorkerGroup(const WorkerGroup&) = delete;
   WorkerGroup& operator=(const WorkerGroup&) = delete;
-  /// Kills whoever is left, and reaps.
+  /// Kills the remaining workers, and reaps them.
   ~WorkerGroup() { end(/*kills=*/true); }
 
   std::vector<std::unique_ptr<WorkerProcess>>& workers() noexcept { return workers_; }

@@ -12,7 +12,7 @@
 
 namespace lastref::cache {
 
-/// A vector that may need more memory than there is: its size may come from a file, for example.
+/// Makes a vector that may be too large for the memory: its size may come from a file, for example.
 ///
 /// Errors          not_enough_memory.
 template <typename T, typename... Arguments>

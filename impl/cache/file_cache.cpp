@@ -131,7 +131,7 @@ class CacheOfOne final : public Cache {
         is_bound_(is_bound || monitor_) {}
   CacheOfOne(const CacheOfOne&) = delete;
   CacheOfOne& operator=(const CacheOfOne&) = delete;
-  /// Who is inside in another thread goes on, and is waited for.
+  /// Calls of other threads that are running continue; the destructor waits for them.
   ~CacheOfOne() override {
     cache::wait_until(owner_, [this] { return inside_.load(std::memory_order_acquire) == 0; });
     if (!owner_.is_here()) {
@@ -334,7 +334,7 @@ Result<std::unique_ptr<Cache>> make_file_cache(os::Os& os,
     cache::sweep_dead(os, folder);
     LASTREF_TRY(own, cache::OwnFile::make(os, references, folder, cache::live_ending));
     os::UniqueFd file = own.take_open();
-    // From here on the kernel counts: the file is deleted with its last descriptor.
+    // From here on only descriptors keep the file: the kernel deletes it with the last one.
     LASTREF_CHECK(own.remove());
     auto store = std::make_unique<FileStore>(os, std::move(file), std::move(slots));
     return std::make_unique<CacheOfOne>(

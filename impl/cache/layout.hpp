@@ -45,7 +45,8 @@ constexpr bool is_offset(std::uint64_t at, std::uint64_t length) noexcept {
   return at % record_alignment == 0 && at >= records_at(length) && at <= offset_max;
 }
 
-/// The head of a record. Two words: each has 16 bits of the slot above 48 of its own number.
+/// The head of a record has two words. Each has 16 bits of the slot above 48 bits of its own
+/// number.
 struct RecordHead {
   std::uint64_t size = 0;    ///< bytes of the value; below 2^48
   std::uint64_t slot = 0;    ///< below 2^32

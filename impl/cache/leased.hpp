@@ -1,4 +1,4 @@
-// Leased: an object that threads use without a lock, and that the last of them destroys.
+// Leased: an object that threads use without a lock; the last of them destroys it.
 #pragma once
 
 #include <atomic>
@@ -8,9 +8,9 @@
 
 namespace lastref::cache {
 
-/// Opened once, shut once. Threads that are inside when it is shut continue; later ones find
-/// nothing. The last one that leaves destroys the object. A fork while a thread is inside leaves
-/// the copy as it is.
+/// The object is opened once and shut once. Threads that are inside when it is shut continue; later
+/// ones find nothing. The last thread that leaves destroys the object. If a process forks while a
+/// thread is inside, its child never destroys its copy.
 template <typename T>
 class Leased {
  public:
@@ -24,8 +24,8 @@ class Leased {
     explicit operator bool() const noexcept { return is_inside_; }
     T& operator*() const noexcept { return *leased_.value_; }
     T* operator->() const noexcept { return leased_.value_.get(); }
-    /// Whether at some moment since the call no other thread was inside. Threads that enter later
-    /// see what was done before.
+    /// Whether no other thread was inside at some moment since the call. Threads that enter later
+    /// see all stores that were made before.
     bool is_alone() const noexcept {
       return (leased_.state_.fetch_add(0, std::memory_order_acq_rel) & ~flags) == 1;
     }
@@ -46,7 +46,7 @@ class Leased {
     state_.fetch_and(~flags, std::memory_order_release);
   }
 
-  /// Whether nobody is inside, and nothing is being destroyed.
+  /// Whether no thread is inside, and nothing is being destroyed.
   bool is_idle() const noexcept {
     const std::uint64_t state = state_.load(std::memory_order_acquire);
     return (state & ~flags) == 0 && ((state & shut_bit) == 0 || (state & gone_bit) != 0);
@@ -72,12 +72,12 @@ class Leased {
     if (state_.fetch_sub(1, std::memory_order_acq_rel) != (shut_bit | 1U)) {
       return;
     }
-    // A thread may have entered since, to find it shut: then it is the last.
+    // If a thread has entered since then, it will find the object shut, and is the last one.
     std::uint64_t expected = shut_bit;
     if (state_.compare_exchange_strong(
             expected, shut_bit | going_bit, std::memory_order_acq_rel, std::memory_order_relaxed)) {
       value_.reset();
-      // The last access: a thread that waits for it may destroy this object.
+      // The last access: after it, a thread that waits may destroy this object.
       state_.fetch_or(gone_bit, std::memory_order_release);
     }
   }

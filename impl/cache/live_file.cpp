@@ -121,7 +121,7 @@ Result<LiveFile::Head> LiveFile::read_head(os::Os& os, os::Fd file) {
   LASTREF_TRY(count, os::read_until_full_at(os, file, bytes, 0));
   if (count != bytes.size() ||
       !std::ranges::equal(os::Bytes(bytes).first(live_magic.size()), os::bytes_of(live_magic))) {
-    return malformed("no file of a cache");
+    return malformed("not a file of a cache");
   }
   os::Unpacker unpacker(os::Bytes(bytes).subspan(live_magic.size()));
   if (unpacker.number<std::uint32_t>() != live_version || unpacker.number<std::uint32_t>() != 0) {
@@ -136,7 +136,7 @@ Result<LiveFile::Head> LiveFile::read_head(os::Os& os, os::Fd file) {
   head.words_folder_number = flags >> words_folder_shift;
   if (head.words_folder_number > word_folders.size() ||
       flags != flags_of(head.shape.is_durable, head.words_folder_number)) {
-    return malformed("flags that nobody knows");
+    return malformed("unknown flags");
   }
   const os::Bytes id = unpacker.rest();
   static_assert(head_size - id_size == 40);
@@ -153,7 +153,7 @@ Result<std::unique_ptr<LiveFile>> LiveFile::open(os::Os& os,
   std::uint64_t words_size = head.file_size;
   if (head.words_folder_number != 0) {
     if (!open_words) {
-      return malformed("words that are somewhere else");
+      return malformed("words that are in another file");
     }
     LASTREF_TRY(words, open_words(head.words_folder_number));
     LASTREF_TRY(other, read_head(os, words.get()));
@@ -165,12 +165,12 @@ Result<std::unique_ptr<LiveFile>> LiveFile::open(os::Os& os,
   }
   const LiveShape& shape = head.shape;
   if (shape.length == 0 || shape.length > length_max || head_end(shape.length) > words_size) {
-    return malformed("slots that are not there");
+    return malformed("an impossible number of slots");
   }
   LASTREF_TRY(live, map_head(os, std::move(files), shape, std::move(head.id)));
   // At another offset, a put would overwrite the slots.
   if (!is_offset(live->end_word().load(), shape.length)) {
-    return malformed("an end that is none");
+    return malformed("an invalid end");
   }
   return live;
 }
@@ -265,7 +265,7 @@ void LiveFile::give_space_back(std::uint64_t at, std::uint64_t size) noexcept {
   end_word().change(end, at);
 }
 
-/// What is counted now; the record that was counted last is in its slot when this returns.
+/// Reads the current count. When this returns, the record that was counted last is in its slot.
 Result<LiveFile::Count> LiveFile::count() {
   const std::uint64_t last = last_word().load();
   if (last == empty) {
@@ -274,7 +274,7 @@ Result<LiveFile::Count> LiveFile::count() {
   LASTREF_TRY(start, reach_head(last));
   const RecordHead head = start->head_at(last);
   if (head.slot >= shape_.length || head.before > shape_.size_limit) {
-    return malformed("a count of what is not there");
+    return malformed("a count of a record that does not exist");
   }
   // The process that counted it may be dead, or stopped.
   os::SharedWord word = slot_word(head.slot);
@@ -373,7 +373,7 @@ Result<Put> LiveFile::write_and_publish(std::uint64_t at,
   }
   std::uint64_t found = empty;
   if (!slot_word(head.slot).change(found, at) && found != at) {
-    // What is counted stays where it is: whoever comes next looks at it.
+    // A record that was counted stays where it is: the next put checks it.
     os_.saw(Probe::slot_raced);
     if (shape_.size_limit == 0) {
       give_space_back(at, size);
@@ -394,7 +394,7 @@ Result<const LiveFile::Reach*> LiveFile::reach(std::uint64_t end) {
   LASTREF_TRY(status, os_.status(file_.get()));
   const std::uint64_t there = std::min(end_word().load(), status.size);
   if (end > there) {
-    return malformed("a record behind the end");
+    return malformed("a record past the end");
   }
   if (known != nullptr && there <= known->bytes().size()) {
     known->end.store(there, std::memory_order_relaxed);
@@ -490,12 +490,12 @@ Result<std::optional<std::vector<std::byte>>> LiveFile::read(std::uint64_t slot)
   }
   if (starts_at > status.size || head.size > status.size - starts_at) {
     os_.saw(Probe::record_behind_end_refused);
-    return malformed("a record behind the end of the file");
+    return malformed("a record past the end of the file");
   }
   LASTREF_TRY(value, new_vector<std::byte>(static_cast<std::size_t>(head.size)));
   LASTREF_TRY(count, os::read_until_full_at(os_, file_.get(), value, starts_at));
   if (count != value.size()) {
-    return malformed("a record behind the end of the file");
+    return malformed("a record past the end of the file");
   }
   return value;
 }

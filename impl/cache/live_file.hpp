@@ -6,42 +6,42 @@
 //        hexadecimal digits, random)
 //   128  the end: where the next value goes
 //   136  the last: where the record starts that was counted last, or 0
-//   192  1 while it is being frozen, 2 if it is
+//   192  1 while it is being frozen, 2 if it is frozen
 //   256  the slots, 8 bytes each: 0, or 1 if it is sealed, or where its record starts
 //   then the records, each at a multiple of 16: size, number of the slot, count, the value
-// End, last, frozen and slots are words that processes race on; each is changed atomically. If a
-// store may need space, they are in a file of their own, with the same head, and there is a hole in
-// their place: see words.hpp.
+// Processes race on the words "end", "last", "frozen" and on the slots; each is changed atomically.
+// If a store may need space, these words are in a file of their own, with the same head, and a hole
+// takes their place here: see words.hpp.
 //
-// The order of writes, and the state after a kill at each step:
+// The order of writes, and what a kill after each step leaves:
 // 1. The end moves (compare and exchange): the space is ours. Left: dead space, never served.
-// 2. The record is written by write(2), which returns ENOSPC; a store would be SIGBUS. Left: the
+// 2. write(2) writes the record, and returns ENOSPC where a store would raise SIGBUS. Left: the
 //    same, with some bytes in it.
-// 3. If it is durable, the record is synced. Left: the same.
-// 4. If there is a limit, the record is counted: the last goes to its offset (compare and
-//    exchange). Left: a value that the next put stores into its slot.
-// 5. The slot goes from 0 to the record's offset (compare and exchange): all see the value, and all
-//    of it, for the exchange releases what came before. Of two writers one gets it, and the other
-//    gives its space back.
-// 6. If it is durable, the slot is synced.
-// A slot never changes again, so one read is enough. Freezing a cache changes its empty slots from
-// 0 to 1: a writer that is at 3 then gets false, and what was counted before stays permanently. A
-// writer that finds the cache being frozen completes the freeze before it returns false: when the
-// first writer is refused, none that is under way can succeed.
+// 3. If the cache is durable, the record is synced. Left: the same.
+// 4. If there is a limit, the record is counted: "last" becomes its offset (compare and exchange).
+//    Left: a value that the next put stores into its slot.
+// 5. The slot changes from 0 to the record's offset (compare and exchange). From then on all
+//    processes see the complete value, because the exchange releases all earlier stores. If two
+//    writers race, one gets the slot, and the other gives its space back.
+// 6. If the cache is durable, the slot is synced.
+// A slot that has a value never changes again, so one read is enough. Freezing a cache changes its
+// empty slots from 0 to 1. A writer at step 3 then gets false, and a record that was counted before
+// stays permanently. A writer that finds the cache being frozen completes the freeze before it
+// returns false: so once one writer was refused, no put that is under way can succeed.
 //
-// The limit is on what is counted: the head, the slots and the records that have a slot, each once.
-// Dead space is not counted: what a put without space, a lost race or a kill leaves takes space on
-// the disk (it becomes a hole, if the file system can do that), but none of the limit. So the count
-// must change with the slot in one step, even if a process dies in between. It cannot be a number
-// that is incremented separately, which a kill would leave wrong permanently. Instead each record
-// has in its head what was counted before it, and "the last" is the offset of the record that was
-// counted last. The process that changes it
-// - has put the record that was last into its slot, should its own writer not have done so yet;
-// - has seen after that, with the last unchanged, that its own slot is empty and that there is
-//   space: so no slot is counted twice, and a limit of 20,000 values takes 20,000 of them.
-// If the last has changed meanwhile, all this is repeated, with a new count in the record's head,
-// which is not read while it is not the last. An offset that was counted is never given back, so
-// the last never has the same value again.
+// The limit applies to what is counted: the head, the slots, and once each record that has a slot.
+// Dead space is not counted. A put without space, a lost race or a kill leaves space used on the
+// disk (it becomes a hole, if the file system can do that), but uses none of the limit. So the
+// count must change in one step with the slot, even if a process dies in between. A separate number
+// that is incremented would be wrong permanently after a kill. Instead the head of each record has
+// the count before it, and "last" is the offset of the record that was counted last. A process that
+// changes "last"
+// - has put the previous "last" record into its slot, if its own writer had not done so yet;
+// - has seen after that, with "last" unchanged, that its own slot is empty and that there is space.
+//   So no slot is counted twice, and a limit of 20,000 values takes 20,000 of them.
+// If "last" has changed meanwhile, the process repeats all this with a new count in the record's
+// head, which other processes read only once the record is "last". An offset that was counted is
+// never given back, so "last" never has the same value again.
 #pragma once
 
 #include <array>
@@ -133,8 +133,8 @@ class LiveFile {
 
   /// Whether there are maps that were too short, which no thread finds any more.
   bool has_old_maps() const noexcept { return old_.load(std::memory_order_relaxed) != nullptr; }
-  /// Unmaps them. The caller knows that no other thread that began to use this object before now
-  /// still uses it. The maps of views stay.
+  /// Unmaps the old maps. The caller knows that no thread that began to use this object before this
+  /// call still uses it. The maps of views stay.
   void drop_old_maps() noexcept;
 
  private:
@@ -146,7 +146,7 @@ class LiveFile {
   };
   /// Of a cache with a limit.
   struct Count {
-    std::uint64_t last = 0;   ///< where the record that was counted last starts; 0 is none
+    std::uint64_t last = 0;   ///< where the record starts that was counted last; 0: there is none
     std::uint64_t bytes = 0;  ///< of the head and all that is counted
   };
   /// The contents of the first bytes.
@@ -192,7 +192,7 @@ class LiveFile {
   os::Os& os_;
   os::UniqueFd file_;
   os::UniqueFd words_;  // none if they are in the same file
-  os::UniqueMap head_;  // up to the last slot, shared
+  os::UniqueMap head_;  // from the start to the last slot, shared
   LiveShape shape_;
   std::string id_;
   std::atomic<Reach*> reach_{nullptr};

@@ -30,7 +30,7 @@ constexpr std::string_view preserved_word = "preserved";
 /// "live:<id>:<path>" or "preserved:<length>:<path>".
 struct Handle {
   bool is_live = true;
-  std::string id;            ///< of a live one
+  std::string id;            ///< of a live cache
   std::uint64_t length = 0;  ///< of a preserved one
   std::string path;
 };
@@ -44,7 +44,7 @@ Result<Handle> parse_handle(const std::string& text) {
   const std::size_t word_end = text.find(':');
   const std::size_t end = word_end == std::string::npos ? word_end : text.find(':', word_end + 1);
   if (end == std::string::npos) {
-    return failure(std::errc::invalid_argument, "no handle of a cache: " + text);
+    return failure(std::errc::invalid_argument, "not a handle of a cache: " + text);
   }
   const std::string_view all = text;
   const std::string_view word = all.substr(0, word_end);
@@ -59,7 +59,7 @@ Result<Handle> parse_handle(const std::string& text) {
                parsed.ptr == which.end() && handle.length > 0;
   }
   if (!is_right) {
-    return failure(std::errc::invalid_argument, "no handle of a cache: " + text);
+    return failure(std::errc::invalid_argument, "not a handle of a cache: " + text);
   }
   return handle;
 }
@@ -188,7 +188,7 @@ class SharedFileCache final : public MultiprocessFileCache {
       LASTREF_CHECK(check_owner("preload"));
       const Live live(live_);
       if (!live || live->is_frozen() || is_loading_.exchange(true)) {
-        owner_.tell([&] { return "not loaded, for the cache is frozen or closed: " + name; });
+        owner_.tell([&] { return "not loaded, because the cache is frozen or closed: " + name; });
         return false;
       }
       auto loaded = os::within_memory("a cache", [&] { return load(name, *live); });
@@ -248,7 +248,7 @@ class SharedFileCache final : public MultiprocessFileCache {
   Status check_owner(const char* word) const {
     if (!own_file_) {
       return failure(std::errc::operation_not_permitted,
-                     std::string(word) + " is for the cache that made the file");
+                     std::string(word) + " is only for the cache that created the file");
     }
     return owner_.check_process(word);
   }
@@ -324,8 +324,7 @@ class SharedFileCache final : public MultiprocessFileCache {
   std::string live_handle_;
   std::string loaded_handle_;
   std::atomic<bool> is_loading_{false};
-  std::atomic<std::uint64_t> closing_{0};  // calls that remove the files, after the last user has
-                                           // left
+  std::atomic<std::uint64_t> closing_{0};  // calls that remove the files after the last use
   // The current contents of the cache: one of the two, or nothing.
   mutable cache::Leased<cache::LiveFile> live_;
   mutable cache::Leased<cache::Snapshot> loaded_;

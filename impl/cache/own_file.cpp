@@ -142,12 +142,12 @@ Result<std::string> cache_folder(os::Os& os, const std::optional<std::string>& w
 Result<std::string> path_in(const std::string& folder, const std::string& name) {
   if (name.size() > name_length_max) {
     return failure(std::errc::invalid_argument,
-                   "no name of a file, which has " + std::to_string(name_length_max) +
-                       " bytes at most: " + name);
+                   "not a file name, which has at most " + std::to_string(name_length_max) +
+                       " bytes: " + name);
   }
   if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
       name.find('\0') != std::string::npos) {
-    return failure(std::errc::invalid_argument, "no name of a file: " + name);
+    return failure(std::errc::invalid_argument, "not a file name: " + name);
   }
   std::string path = folder + '/' + name;
   if (path.size() > path_length_max) {
@@ -167,7 +167,7 @@ Result<OwnFile> OwnFile::create(os::Os& os,
   made.is_lock_ = is_lock;
   Status opened = ok();
   if (is_lock) {
-    // A sweep of this process may not come between, and close the file that will be locked.
+    // A sweep of this process must not run in between, and close the file that will be locked.
     const os::Held held(os.objects().monitor());
     opened = made.open_new();
     if (opened) {
@@ -293,7 +293,7 @@ Status OwnFile::remove() noexcept {
 Status OwnFile::remove_name() noexcept {
   auto there = os_->status_at(where_);
   if (there && !is_same(*there, status_)) {
-    // Somebody has put another file there, which the tracker would take for ours.
+    // Another process has put another file there, which the tracker would take for ours.
     os_->saw(Probe::anothers_cache_spared);
     hand_over();
     return ok();

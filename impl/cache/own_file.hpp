@@ -11,8 +11,8 @@
 
 namespace lastref::cache {
 
-/// The same error, with the path of the file instead of a descriptor; an error that comes from no
-/// call stays as it is.
+/// Returns the error with the path of the file instead of a descriptor. An error that has no call
+/// is returned unchanged.
 tl::unexpected<Error> about(Error error, const std::string& path);
 
 /// The folder for files of caches, absolute, as it is configured now: `wanted`, or by default
@@ -23,11 +23,11 @@ tl::unexpected<Error> about(Error error, const std::string& path);
 /// Source          XDG Base Directory Specification; pfio cache, _default_cache_path.
 Result<std::string> wanted_folder(os::Os& os, const std::optional<std::string>& wanted);
 
-/// The folder for files of caches, absolute, made if it is not there: `wanted`, or by default
-/// $XDG_CACHE_HOME/lastref, or ~/.cache/lastref.
+/// Returns the folder for files of caches, absolute, and creates it if it does not exist. It is
+/// `wanted`, or by default $XDG_CACHE_HOME/lastref, or ~/.cache/lastref.
 ///
 /// Errors          as wanted_folder; not_supported: it is on a network; not_a_directory;
-///                 permission_denied: any user may replace what is in it; of make_folder, status_at
+///                 permission_denied: any user may replace its contents; of make_folder, status_at
 ///                 and file_system.
 /// Source          pfio cache, _check_local.
 Result<std::string> cache_folder(os::Os& os, const std::optional<std::string>& wanted);
@@ -42,10 +42,10 @@ Result<std::string> path_in(const std::string& folder, const std::string& name);
 /// name was counted before the file existed. One thread at a time. A forked child does not own it.
 class OwnFile {
  public:
-  /// Makes an empty file, 0600, with a random name that starts with the pid and ends in `ending`,
-  /// and next to it one with a lock that shows that this process lives: see sweep.hpp.
+  /// Creates an empty file, 0600, with a random name that starts with the pid and ends in `ending`.
+  /// Next to it, creates a file with a lock that shows that this process is alive: see sweep.hpp.
   ///
-  /// Errors          of entropy, register_name, open and lock_range; nothing is left.
+  /// Errors          of entropy, register_name, open and lock_range; nothing remains.
   static Result<OwnFile> make(os::Os& os,
                               std::shared_ptr<References> references,
                               const std::string& folder,
@@ -71,10 +71,11 @@ class OwnFile {
   os::UniqueFd take_open() noexcept { return std::move(open_); }
   /// Its name without folder and ending.
   std::string base() const;
-  /// Whether this is the process that made it, and no copy of it.
+  /// Whether this process created it; false in a forked child.
   bool is_ours() const noexcept { return os_->process_token() == token_; }
 
-  /// Removes the name, if it is still that of this file, and lets go of it. Twice is once.
+  /// Removes the name, if it is still that of this file, and gives up the file. A second call does
+  /// nothing.
   ///
   /// Errors          of unlink or release: the tracker tries again.
   Status remove() noexcept;

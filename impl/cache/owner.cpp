@@ -28,9 +28,9 @@ Result<Numbers> check_numbers(std::int64_t length, const CacheOptions& options) 
 
 Status Owner::check_process(const char* word) const {
   if (!is_here()) {
-    return failure(
-        std::errc::operation_not_permitted,
-        std::string(word) + " is for the process that made the cache, " + std::to_string(process_));
+    return failure(std::errc::operation_not_permitted,
+                   std::string(word) + " is only for the process that created the cache, " +
+                       std::to_string(process_));
   }
   return ok();
 }
@@ -51,7 +51,7 @@ void Owner::warn_of_space(std::uint64_t slot, std::size_t size) noexcept {
       os::report_quietly(os_,
                          "lastref cache: no space for the " + std::to_string(size) +
                              " bytes of slot " + std::to_string(slot) + where +
-                             "; going on without");
+                             "; continuing without it");
     }));
   }
 }

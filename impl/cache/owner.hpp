@@ -87,8 +87,8 @@ class Owner {
   std::atomic<bool> has_warned_{false};
 };
 
-/// For the destructor of an object that other threads may be calling. Those threads are not in
-/// a forked child, which would wait for ever.
+/// For the destructor of an object that other threads may be calling. A forked child does not have
+/// those threads, and would wait indefinitely.
 template <typename Condition>
 void wait_until(const Owner& owner, Condition is_so) noexcept {
   while (!is_so() && owner.is_here()) {

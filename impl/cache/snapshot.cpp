@@ -90,7 +90,7 @@ Status Snapshot::check(std::uint64_t slot, const Entry& entry) const {
   }
   if (entry.offset > size_ || static_cast<std::uint64_t>(entry.size) > size_ - entry.offset) {
     os_.saw(Probe::torn_entry_refused);
-    return malformed("slot " + std::to_string(slot) + " points behind the end of the file");
+    return malformed("slot " + std::to_string(slot) + " points past the end of the file");
   }
   return ok();
 }
@@ -115,7 +115,7 @@ Status Snapshot::check_all() const {
       first_value = entry.size < 0 ? first_value : std::min(first_value, entry.offset);
     }
   }
-  // The entries of more slots would lie in between.
+  // A larger number of slots would need the space in between for their entries.
   if (first_value != length_ * entry_size) {
     return malformed("not the entries of " + std::to_string(length_) +
                      " slots: the first value begins at byte " + std::to_string(first_value));

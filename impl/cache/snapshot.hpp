@@ -1,9 +1,9 @@
-// Snapshot: the contents of a cache when it was preserved. A file in pfio's format.
+// Snapshot: the contents of a cache when it was preserved, in a file in pfio's format.
 //
 // Layout, in the byte order of the machine: for each slot `uint64 offset, int64 size`, where an
-// empty one has (0, -1); then the values. There is no head and no length: the program that loads it
-// has to know the number of slots. One value begins directly after the entries, which reveals a
-// wrong number: pfio never removes an entry, and writes the first value there.
+// empty slot has (0, -1); then the values. There is no head and no length: the program that loads
+// it has to know the number of slots. A wrong number is detected because pfio never removes an
+// entry, and writes the first value directly after the entries.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct Entry {
 /// The value of a slot, valid until the next call; none if it is empty.
 using ValueOf = std::function<Result<std::optional<os::Bytes>>(std::uint64_t slot)>;
 
-/// Writes all of it to a new file that is open.
+/// Writes the whole snapshot to an open new file.
 ///
 /// Errors          value_too_large: more than a file can have; of value_of and write.
 Status write_snapshot(os::Os& os, os::Fd file, std::uint64_t length, const ValueOf& value_of);

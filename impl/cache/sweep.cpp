@@ -76,8 +76,8 @@ Status remove_own(os::Os& os, const std::string& path) {
   return is_own(os, *there) ? os::discard(os, path) : ok();
 }
 
-/// The same for the file of a live cache: it starts with the magic, or with the part that was
-/// written.
+/// As above, for the file of a live cache: it starts with the magic, or with the part of it that
+/// was written.
 Status remove_live(os::Os& os, const std::string& path) {
   auto file = os::open_file(os, path, {});
   if (!file) {
@@ -93,7 +93,7 @@ Status remove_live(os::Os& os, const std::string& path) {
 
 /// Removes the files with the lock's name, if no process holds the lock.
 ///
-/// Errors          of the failed call: some of it is still there, and so is the lock's name.
+/// Errors          of the failed call: some files remain, and so does the lock.
 Status sweep_one(os::Os& os, const std::string& folder, const std::string& name) {
   const std::string path = folder + '/' + name;
   LASTREF_TRY(before, os.status_at(path));
@@ -104,7 +104,7 @@ Status sweep_one(os::Os& os, const std::string& folder, const std::string& name)
   LASTREF_CHECK(os::retry_interrupted([&] {
     return os.lock_range(lock.get(), {.kind = os::LockKind::exclusive, .start = 0, .length = 0});
   }));
-  // If another sweep came first, the file that now has the name must not be swept yet.
+  // If another sweep was faster, another file may have the name, which must not be swept yet.
   LASTREF_TRY(locked, os.status(lock.get()));
   const auto there = os.status_at(path);
   if (!there || !is_same(locked, *there)) {
@@ -121,7 +121,7 @@ Status sweep_one(os::Os& os, const std::string& folder, const std::string& name)
   return os::discard(os, path);
 }
 
-/// Whether the error only means that a process lives, or that another sweep was here before.
+/// Whether the error only means that a process is alive, or that another sweep was faster.
 bool is_no_news(const Error& error) {
   switch (error.code) {
     case std::errc::permission_denied:
@@ -144,7 +144,7 @@ void sweep_all(os::Os& os, const std::string& folder) {
       if (!swept && !is_no_news(swept.error())) {
         os::report_quietly(
             os,
-            "lastref cache: what a dead process has left is left to the next start: " +
+            "lastref cache: leftovers of a dead process are left to the next start: " +
                 describe(swept.error()));
       }
     }

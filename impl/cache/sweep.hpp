@@ -19,11 +19,11 @@ inline constexpr const char* lock_ending = ".lock";
 inline constexpr const char* live_ending = ".cache";
 inline constexpr const char* part_ending = ".part";
 
-/// Removes the files of dead processes of this user that have such names; a file with the ending of
-/// live caches only if it is one, or was to become one. What cannot be checked or removed stays for
-/// the next time; this is reported unless a process may still own it. A process that has a removed
-/// file open or mapped keeps it. Files that this process has made are not opened: closing one would
-/// drop its lock.
+/// Removes the files of dead processes of this user that have such names. A file with the ending of
+/// live caches is removed only if it is a cache or the beginning of one. A file that cannot be
+/// checked or removed stays for the next sweep; this is reported unless a process may still own it.
+/// A process that has a removed file open or mapped keeps it. Files that this process created are
+/// not opened: closing one would drop its lock.
 ///
 /// Crossings       open, read_folder, close; for each lock there status_at, open, lock_range.
 void sweep_dead(os::Os& os, const std::string& folder);

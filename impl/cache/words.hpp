@@ -1,13 +1,13 @@
-// words: the place of a live cache's words, to which processes store through a map.
+// words: the file that has a live cache's words, to which processes store through a map.
 //
-// A store through a map cannot report that there is no space: it is SIGBUS. It needs none if a
-// written block stays at its place: on tmpfs, ext2 to ext4 and xfs, so that zeros written once are
-// space permanently. On btrfs, bcachefs and zfs each store may need a new block, even over zeros
-// (also those of fallocate). An overlay behaves like the file system below it, which cannot be
-// found out; other file systems are unknown. There the head and the slots, 8 bytes each, are in a
-// file of their own, in the first of a few folders that is on a suitable file system and has space.
-// The values stay in the requested folder: they are written by write(2), which can return ENOSPC,
-// and reading through a map needs no space.
+// A store through a map cannot report that there is no space: it raises SIGBUS. It needs no space
+// if a written block stays at its place, as on tmpfs, ext2 to ext4 and xfs: zeros written once
+// reserve the space permanently. On btrfs, bcachefs and zfs each store may need a new block, even
+// over zeros (also those of fallocate). An overlay behaves like the file system below it, which
+// cannot be determined; other file systems are unknown. On all of these, the head and the slots, 8
+// bytes each, are in a file of their own, in the first of a few folders that is on a suitable file
+// system and has space. The values stay in the requested folder: write(2) writes them and can
+// return ENOSPC, and reading through a map needs no space.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ inline constexpr std::array<const char*, 3> word_folders = {"/dev/shm", "/tmp", 
 /// Whether stores need no space on this kind of file system, by the numbers of statfs(2).
 bool keeps_space(std::uint64_t file_system) noexcept;
 
-/// `base` is the name of the live cache's file without its ending.
+/// `base` is the name of the live cache's file without its extension.
 std::string words_path(std::uint64_t folder_number, const std::string& base);
 
 /// A file of zeros for the words of a cache.

@@ -9,7 +9,7 @@
 namespace lastref::os {
 
 /// The number of a descriptor means nothing to a person, nor does a name without its folder. So the
-/// subject is the path, followed by the original subject if that adds something.
+/// subject becomes the path, followed by the original subject if that adds something.
 template <typename Value>
 Result<Value> about(const std::string& path, Result<Value> result) {
   if (!result && result.error().call != Call::none) {

@@ -12,7 +12,7 @@ constexpr std::uint32_t private_folder = 0700;
 constexpr std::uint32_t writable_by_others = 0022;  // a group's members among them
 constexpr std::uint32_t sticky = 01000;
 
-/// bytes; PATH_MAX counts a NUL behind them. limits.h(0p).
+/// bytes; PATH_MAX includes the NUL at the end. limits.h(0p).
 constexpr std::size_t path_size_max = 4095;
 constexpr std::size_t path_shown_max = 200;
 

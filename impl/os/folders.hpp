@@ -27,16 +27,17 @@ Result<std::string> from_root(Os& os, const std::string& path);
 /// Errors          filename_too_long, with the limit as part of the subject.
 Result<std::string> not_too_long(std::string path);
 
-/// Whether only root and the owners of folders can rename or replace what is in `folder`, or any
-/// folder on the way to it: none is open to all or to a group, except sticky ones. If another user
-/// may rename, it can put a precious folder of ours in the place of one that we shall delete. For a
-/// symlink on the way, the folders above its target are checked as well as those above the link.
+/// Whether only root and the owners of folders can rename or replace the contents of `folder` and
+/// of each folder above it: none is writable for all or for a group, except sticky ones. If another
+/// user could rename, it could put an important folder of ours in the place of one that we shall
+/// delete. For a symlink in the path, the folders above its target are checked as well as those
+/// above the link.
 ///
-/// Limits          of a symlink that leads to a symlink, the folder of the latter is not checked.
+/// Limits          If a symlink leads to a symlink, the folder of the latter is not checked.
 ///
 /// Errors          permission_denied, not_a_directory, with the folder that is the cause; of
 ///                 working_folder and status_at.
-/// Crossings       working_folder, if it is relative; status_at, one for each folder on the way.
+/// Crossings       working_folder, if it is relative; status_at, one for each folder in the path.
 Status check_is_safe(Os& os, const std::string& folder);
 
 /// The same for the folder that contains `path`.

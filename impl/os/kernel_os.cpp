@@ -57,8 +57,8 @@ constexpr std::uint32_t permission_bits = 07777;
 
 /// Blocks SIGPIPE in the calling thread for a scope, and consumes the one that a write has raised.
 ///
-/// The signal goes to the writing thread itself, so it is pending there when the call returns. One
-/// that was pending before has another cause and stays. pipe(7), "I/O on pipes and FIFOs".
+/// The kernel sends the signal to the writing thread, so it is pending there when the call returns.
+/// A signal that was pending before has another cause and stays. pipe(7), "I/O on pipes and FIFOs".
 class WithoutSigpipe {
  public:
   WithoutSigpipe() noexcept {
@@ -245,8 +245,8 @@ void attach(msghdr& message, Control& control, std::span<const Fd> fds) noexcept
   std::memcpy(CMSG_DATA(header), fds.data(), fds.size_bytes());
 }
 
-/// Calls `take` with the descriptors that came with a message, some at a time. They are open in
-/// this process, whatever else is wrong.
+/// Calls `take` with the descriptors of a message, some at a time. They are open in this process,
+/// even if the rest of the message is invalid.
 template <typename Take>
 void each_attached_to(msghdr& message, Take take) {
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
@@ -601,7 +601,7 @@ Result<std::uint64_t> KernelOs::file_system(const std::string& path) noexcept {
   if (!is_path(path) || ::statfs(path.c_str(), &system) < 0) {
     return failed(Call::file_system, path);
   }
-  // The highest bit of some is set, and where a word has 32 bits they look negative.
+  // Some values have the highest bit set, and look negative where a word has 32 bits.
   return static_cast<std::make_unsigned_t<decltype(system.f_type)>>(system.f_type);
 }
 
@@ -913,7 +913,7 @@ Pid KernelOs::thread_id() noexcept {
     Pid id = 0;
   };
   thread_local Known known;
-  // A fork copies what its thread knew.
+  // A forked child has a copy of its parent's thread number.
   if (const std::uint64_t process = token_of_process(); known.process != process) {
     known = {.process = process, .id = ::gettid()};
   }

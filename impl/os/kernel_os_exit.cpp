@@ -104,7 +104,8 @@ std::unique_ptr<ExitHook> KernelOs::at_exit(std::function<void()> action) {
   guard_against_fork();
   auto hook = hooks_of_program().add(token_of_process(), std::move(action));
   if (!awaits_exit.exchange(true) && std::atexit(run_hooks) != 0) {
-    // Another thread's exit(3) is past its last action: this one comes too late, as after _exit(2).
+    // Another thread's exit(3) has already run its last action: this action is too late, as after
+    // _exit(2).
     awaits_exit = false;
   }
   return hook;

@@ -25,8 +25,8 @@ class ExitHooks {
 
   /// The list outlives the hook. A process is identified by its token.
   std::unique_ptr<ExitHook> add(std::uint64_t process, std::function<void()> action);
-  /// Runs the hooks of this process, last first, until none is left. Hooks of its parent, which a
-  /// fork copied, stay.
+  /// Runs the hooks of this process, last first, until none is left. Hooks that a fork copied from
+  /// its parent are not run.
   void run(std::uint64_t process) noexcept;
 
   // For the caller of fork: a child must not find the list in the middle of a change.

@@ -17,7 +17,7 @@ namespace lastref::os {
 
 inline constexpr int standard_numbers = 3;
 
-/// Checks which of 0, 1 and 2 are open in the program, so that the first call knows.
+/// Checks which of 0, 1 and 2 are open in the program, so that the first call has the answer.
 void look_at_standard_numbers() noexcept;
 
 /// Whether descriptor `number`, 0 to 2, is the program's standard input, output or error, to be

@@ -119,7 +119,7 @@ std::optional<ChildExit> end_of_zombie(std::uint32_t pid) noexcept {
   return read.ec == std::errc{} ? std::optional(to_exit(status)) : std::nullopt;
 }
 
-/// Ends a child that no caller will know of. A process that is no longer our child is left alone.
+/// Ends a child that no caller will get. A process that is not our child any more is left alone.
 void kill_and_reap(pid_t pid) noexcept {
   if (::waitpid(pid, nullptr, WNOHANG) != 0) {
     return;
@@ -450,8 +450,8 @@ class FdActions {
     note(::posix_spawn_file_actions_addclosefrom_np(&actions_, above));
   }
 
-  /// The child has all three, even if the program has not, or not for others: no file that it opens
-  /// shall be taken for them.
+  /// The child has all three, even if the program does not, or has them close-on-exec: so no file
+  /// that the child opens becomes one of them.
   void fill_standard() noexcept {
     for (int i = 0; i < standard_numbers; ++i) {
       if (!is_standard(i)) {

@@ -71,7 +71,8 @@ class KernelMonitor final : public Monitor {
   KernelMonitor() noexcept {
     pthread_mutexattr_t attributes{};
     check(::pthread_mutexattr_init(&attributes));
-    // A mutex that knows its owner, so that a second lock is an assertion failure and not a hang.
+    // A mutex that records its owner, so that a second lock is an assertion failure instead of a
+    // hang.
     check(::pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK));
     check(::pthread_mutex_init(&mutex_, &attributes));
     check(::pthread_mutexattr_destroy(&attributes));

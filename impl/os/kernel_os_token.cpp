@@ -16,8 +16,8 @@ namespace {
 using Word = std::atomic<std::uint64_t>;
 static_assert(Word::is_always_lock_free);
 
-/// If there is no page (no memory, or Linux before 4.14), this word replaces it permanently, and
-/// pids are used instead.
+/// If there is no such page (no memory, or Linux before 4.14), this word replaces it permanently,
+/// and pids are used instead.
 Word no_page = 0;
 std::atomic<Word*> word_of_page = nullptr;
 

@@ -1,4 +1,4 @@
-// owners: see owners.hpp. Everything here goes through the Os that it is given.
+// owners: see owners.hpp. All calls here go through the Os that the owner was given.
 #include <lastref/owners.hpp>
 
 #include "impl/os/within_memory.hpp"
@@ -6,7 +6,7 @@
 namespace lastref::os {
 namespace {
 
-/// Calls `write_some(rest, bytes so far)` until all of `bytes` is written.
+/// Calls `write_some(remaining bytes, bytes so far)` until all of `bytes` is written.
 template <typename WriteSome>
 Status write_pieces(Bytes bytes, const std::string& subject, Call call, WriteSome write_some) {
   std::size_t written = 0;
@@ -22,7 +22,7 @@ Status write_pieces(Bytes bytes, const std::string& subject, Call call, WriteSom
   return ok();
 }
 
-/// Fills `into` with `read_some(rest, bytes so far)`, up to the end of the file.
+/// Fills `into` with `read_some(remaining space, bytes so far)`, up to the end of the file.
 template <typename ReadSome>
 Result<std::size_t> read_pieces(Buffer into, ReadSome read_some) {
   std::size_t size = 0;
@@ -37,7 +37,7 @@ Result<std::size_t> read_pieces(Buffer into, ReadSome read_some) {
   return size;
 }
 
-/// Cuts `text` to `most` bytes, with a word on what is missing; never inside of a character.
+/// Cuts `text` to `most` bytes and adds a note on the missing part; never inside of a character.
 void cut_to(std::string& text, std::size_t most) {
   if (text.size() <= most) {
     return;
@@ -88,7 +88,7 @@ void UniqueFd::close_quietly() noexcept {
 Status UniqueFd::close() noexcept {
   const Fd fd = release();
   Status closed = fd == Fd::none ? ok() : os_->close(fd);
-  // Linux gives the descriptor up first, close(2): there is nothing to do again, nor to tell.
+  // Linux releases the descriptor first, close(2): there is nothing to repeat or to report.
   return failed_with(closed, std::errc::interrupted) ? ok() : std::move(closed);
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::array<std::string_view, resource_types> names = {
     "file", "folder", "semlock", "shm", "noop"};
 
-/// Bytes of a name that an error shows; the rest of an overlong one does not help.
+/// Bytes of a name that an error shows; the rest of a very long name would not help.
 constexpr std::size_t shown_max = 200;
 
 bool reads_as_itself(char c) noexcept {

@@ -1,8 +1,8 @@
 // SharedWord: a word in a shared map that processes race on.
 //
-// Its operations are steps, so the harness can switch or kill between any two of them, and delay
-// the visibility of a store as far as its memory order allows. The product only pays an empty
-// virtual call. Other code accesses such a word only as plain bytes, before it is shared.
+// Its operations are steps: the harness can switch or kill between any two of them, and delay the
+// visibility of a store as far as its memory order allows. The product only pays an empty virtual
+// call. All other code accesses such a word as plain bytes, and only before it is shared.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,8 @@ class SharedWord {
     std::atomic_ref(word_).store(value, order);
   }
 
-  /// Makes it `wanted` if it is `expected`, and says whether; else `expected` is what it was.
+  /// If the value is `expected`, stores `wanted` and returns true; else sets `expected` to the
+  /// value.
   bool change(std::uint64_t& expected, std::uint64_t wanted) noexcept {
     constexpr auto order = std::memory_order_acq_rel;
     constexpr auto order_if_unchanged = std::memory_order_acquire;

@@ -18,7 +18,7 @@
 
 namespace lastref::os {
 
-static_assert(std::endian::native == std::endian::little, "bytes would have to be turned round");
+static_assert(std::endian::native == std::endian::little, "other byte orders are not supported");
 
 using Packed = std::vector<std::byte>;
 
@@ -93,7 +93,7 @@ class Unpacker {
     if (reason_ != nullptr) {
       return failure(std::errc::bad_message, reason_);
     }
-    return at_end() ? ok() : failure(std::errc::bad_message, "bytes behind the end");
+    return at_end() ? ok() : failure(std::errc::bad_message, "bytes after the end");
   }
 
  private:

@@ -93,7 +93,7 @@ class Reader : public os::Unpacker {
     std::string path = text();
     if (!path.starts_with('/') || path.find('\0') != std::string::npos ||
         path.size() > name_size_max) {
-      fail("a path that is none");
+      fail("an impossible path");
     }
     return path;
   }
@@ -197,7 +197,7 @@ Result<Reduction> value_from(Reader& reader) {
                           {.dtype = std::move(dtype), .shape = std::move(shape), .order = order}));
   if (repeated_to) {
     if (const auto repeated = elements.broadcast_to(*repeated_to); !repeated) {
-      return failure(std::errc::bad_message, "elements do not repeat so");
+      return failure(std::errc::bad_message, "elements that do not fit the repeated shape");
     }
   }
   return Reduction(ByValue{.elements = std::move(elements), .repeated_to = std::move(repeated_to)});

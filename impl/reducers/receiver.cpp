@@ -65,7 +65,7 @@ class Receiver::Loan {
   Loan& operator=(const Loan&) = delete;
   ~Loan() {
     if (states_->find() != &state_) {
-      return;  // A forked child has a copy of it, and its parent gives it back.
+      return;  // A forked child has a copy of the reference; its parent releases it.
     }
     {
       const os::Held held(*state_.monitor);
@@ -74,7 +74,7 @@ class Receiver::Loan {
         state_.temporaries.erase(found);
       }
     }
-    // What was held and never mapped is given back, whoever else would end it.
+    // Releases a reference that was held and never mapped, even if another object would end it.
     if (holds_ && (unlinks_ || !is_mapped_)) {
       static_cast<void>(references_->release(file_));
     }

@@ -182,11 +182,11 @@ class ForwardReducer::Known {
   }
 
   const std::shared_ptr<const TemporaryFile>& file() const noexcept { return file_.front(); }
-  /// By who has taken it out of the map, and lets go of it himself.
+  /// Called by the thread that has removed it from the map; that thread releases the file itself.
   std::shared_ptr<const TemporaryFile> take_file() noexcept { return std::move(file_.front()); }
 
  private:
-  std::list<std::shared_ptr<const TemporaryFile>> file_;  // one, in its place among the gone
+  std::list<std::shared_ptr<const TemporaryFile>> file_;  // one; moves to the list of Gone
   std::weak_ptr<Gone> gone_;
 };
 
@@ -250,12 +250,12 @@ Result<Sent> ForwardReducer::reduce(const Array& array) {
 Result<Sent> ForwardReducer::reduce_mapped(const Array& array) {
   LASTREF_TRY(view, reduce_view(os_, array));
   if (!view) {
-    tell(2, [&] { return "sends by value what is not where it was mapped " + text_of(array); });
+    tell(2, [&] { return "sends by value, because another file has the path, " + text_of(array); });
     return by_value(array);
   }
   std::optional<Reference> reference;
   if (receiver_ && receiver_->is_temporary(view->filename)) {
-    // It would be gone with our last view of it, before the receiver has opened it.
+    // Otherwise its file would be removed with our last view, before the receiver has opened it.
     os_.saw(Probe::received_array_sent_on);
     Resource file{.type = ResourceType::file, .name = view->filename};
     LASTREF_CHECK(references_->hold(file));
@@ -342,7 +342,7 @@ void ForwardReducer::warm(const std::string& path) {
                         : Result<Array>(failure(std::move(file).error()));
   if (!map) {
     os::report_quietly(
-        os_, [&] { return "lastref: could not warm a file up: " + describe(map.error()); });
+        os_, [&] { return "lastref: could not prewarm a file: " + describe(map.error()); });
     return;
   }
   const os::Bytes bytes = map->bounds();

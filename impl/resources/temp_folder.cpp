@@ -68,7 +68,7 @@ Result<bool> probe(os::Os& os, const std::string& location, References* referenc
   return done.has_value();
 }
 
-/// Whether more than `least` bytes of it are free, and a folder can be made.
+/// Whether more than `least` bytes of shared memory are free, and a folder can be created there.
 Result<bool> has_shared_memory(os::Os& os, const TempFolderOptions& options, std::uint64_t least) {
   const auto free = os.free_space(shared_memory_folder);
   if (!free || *free <= least) {
@@ -207,7 +207,7 @@ Result<TempFolder> temp_dir(os::Os& os,
         return TempFolder{.path = join(*path, name)};
       }
     }
-    // The last resort: what does not fit is an error of the write.
+    // The last location: if there is too little space, the write returns the error.
     LASTREF_TRY(usable, has_shared_memory(os, options, 0));
     if (usable) {
       return on_shared_memory(name);
@@ -243,7 +243,7 @@ Status remove_probes(os::Os& os, const std::string& location) {
         const os::PathAt probe(folder->get(), entry.name);
         const auto status = os.status_at(probe);
         if (status && status->owner == os.user_id()) {
-          // Only if it is empty: then it is worth nothing, even to one who lives.
+          // Only if it is empty: then it is worth nothing, even to a process that is alive.
           if (os.remove_folder(probe)) {
             os.saw(Probe::dead_probe_removed);
           }

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint32_t private_folder = 0700;
 constexpr std::size_t context_size_max = 128;
-/// How often somebody may remove a folder under our hands before that is an error.
+/// How often other processes may remove a folder while we use it, before that is an error.
 constexpr int lives_of_a_folder_max = 4;
 /// This many folders are remembered without a check whether they still exist.
 constexpr std::size_t made_min = 64;
@@ -181,7 +181,7 @@ Result<std::unique_ptr<TemporaryResources>> TemporaryResources::make(
   });
 }
 
-/// A forked child has copies of everything here, and owns none of it.
+/// A forked child has copies of all objects here, and owns none of them.
 Result<TemporaryResources::Visit> TemporaryResources::enter_process() const {
   if (os_.process_token() != token_) {
     os_.saw(Probe::resources_of_parent_refused);
@@ -235,7 +235,7 @@ Status TemporaryResources::choose(Context& context) {
   LASTREF_TRY(location, temp_dir(os_, name, options_.root, choice));
   context.location = std::move(location);
   if (!options_.root && !std::exchange(has_swept_, true)) {
-    // What the dead left behind where they looked for a location, as we have just done.
+    // Removes what dead processes left while they tried a location, as we have just done.
     const std::string where = context.location->path.substr(0, context.location->path.rfind('/'));
     if (const Status removed = remove_probes(os_, where); !removed) {
       os::report_quietly(os_, [&] {
@@ -256,8 +256,8 @@ Result<TempFolder> TemporaryResources::resolve_temp_folder_name() {
   });
 }
 
-/// Remembers a folder that was made. With one context per call there are never more of them than
-/// are there at a time, or twice as many: with each that comes two others are looked at, in turn.
+/// Remembers a folder that was created. With one context per call, at most twice as many folders
+/// are remembered as exist: for each new one, two others are checked in turn.
 void TemporaryResources::remember(const std::string& folder) {
   made_.insert(folder);
   for (int look = 0; look < looks_a_folder && made_.size() > made_min; ++look) {
@@ -342,7 +342,8 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
   if (!folder->open) {
     if (std::exchange(folder->is_identified, false)) {
       os_.saw(Probe::removed_folder_made_again);
-      // Somebody has removed it. Who dies before it is said which one is new leaves a name.
+      // Another process has removed it. If this process dies before it has registered the new
+      // identity, the name stays counted without one.
       LASTREF_CHECK(references_->identify(folder->resource, std::nullopt));
     }
     bool is_strange = false;
@@ -379,8 +380,9 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
 }
 
 /// Creates the file under another name, and registers it under its own name with its identity, so
-/// that another file is never taken for it. `is_refused` means that the tracker has refused. Called
-/// with the monitor held: if another call releases the folder, its files are counted by then.
+/// that another file is never taken for it. `is_refused` means that the tracker has refused the
+/// name. Called with the monitor held: if another call releases the folder, its files are counted
+/// by then.
 Result<os::UniqueFd> TemporaryResources::begin_file(const os::PathAt& part,
                                                     const Resource& file,
                                                     bool& is_refused) {
@@ -421,7 +423,7 @@ void TemporaryResources::discard(const os::PathAt& part) {
   os_.saw(Probe::part_discarded);
   if (const Status removed = os::discard(os_, part); !removed) {
     os::report_quietly(
-        os_, [&] { return "lastref: a part of a file stays: " + describe(removed.error()); });
+        os_, [&] { return "lastref: an incomplete file remains: " + describe(removed.error()); });
   }
 }
 
@@ -586,7 +588,7 @@ TemporaryResources::~TemporaryResources() {
     monitor_->wait();
   }
   life_->manager = nullptr;
-  // Their hooks stay until they are empty: an exit that comes meanwhile waits for us.
+  // Their exit hooks stay until they are empty: an exit that begins meanwhile waits for this call.
   for (const auto& [id, context] : contexts_) {
     if (context->folder) {
       finalise(*context->folder);

@@ -27,8 +27,8 @@ bool is_gone(const Status& status) {
   return failed_with(status, std::errc::no_such_file_or_directory);
 }
 
-/// What another attempt may cure. Anything else is final for a file; a folder may also have been
-/// filled again behind us.
+/// Errors that another attempt may avoid. Any other error is final for a file; a folder may also
+/// have been filled again meanwhile.
 bool is_refusal(std::errc code) {
   return code == std::errc::permission_denied || code == std::errc::operation_not_permitted ||
          code == std::errc::not_enough_memory;
@@ -241,8 +241,7 @@ bool Cleaner::goes_aside(Job& job, int& budget) {
       os_.saw(Probe::clean_up_without_thread);
       alone_until_ = last_step_ + pause_between_starts;
       os::report_quietly(os_, [&] {
-        return "lastref tracker: clean-up may keep it from its clients: " +
-               describe(started.error());
+        return "lastref tracker: clean-up may delay its clients: " + describe(started.error());
       });
     }
   }
@@ -259,7 +258,7 @@ void Cleaner::give_aside(Jobs::iterator job) {
 }
 
 /// Decides about a job that is neither queued nor with the thread: it continues, is tried again, or
-/// ends. There is space in `ended`.
+/// ends. `ended` has space for it.
 void Cleaner::conclude(Jobs::iterator job, os::Instant now, std::vector<Cleaned>& ended) noexcept {
   Job& done = job->second;
   std::optional<Status> end = std::exchange(done.end, std::nullopt);
@@ -296,7 +295,7 @@ std::optional<Status> Cleaner::work(Job& job, int& budget) {
   return is_gone(removed) ? ok() : std::move(removed);
 }
 
-/// Whether it is what is to be removed, as far as anybody knows. From now on it is that alone.
+/// Whether the file is the one to be removed, as far as is known. From now on only this one is.
 bool Cleaner::is_meant(Job& job, const os::FileStatus& status) {
   const Identity seen = os::identity_of(status);
   job.is_anothers = job.identity && !is_same(*job.identity, seen);
@@ -309,8 +308,8 @@ bool Cleaner::is_meant(Job& job, const os::FileStatus& status) {
   return !job.is_anothers;
 }
 
-/// Between the look and the unlink somebody may still put another file there: no call removes a
-/// name only if it is that of an inode.
+/// Between this check and the unlink, another process may still put another file there: no system
+/// call removes a name only if it is that of a given inode.
 Status Cleaner::remove_file(Job& job) {
   const std::string& path = job.resource.name;
   const std::optional<os::FileStatus> seen = std::exchange(job.seen, std::nullopt);
@@ -393,7 +392,7 @@ bool Cleaner::open_up_whole(Job& job, const std::string& path) {
          (status->mode & opened_up) != opened_up && os_.change_mode(path, opened_up);
 }
 
-/// Enters a folder that lies in the one being deleted, whatever its mode if it is ours.
+/// Enters a folder that is inside the one being deleted, whatever its mode, if we own it.
 Status Cleaner::enter_below(Job& job, const os::PathAt& where, const std::string& name) {
   Status entered = enter(job, where, name);
   if (failed_with(entered, std::errc::permission_denied) && os_.change_mode(where, opened_up)) {
@@ -404,8 +403,8 @@ Status Cleaner::enter_below(Job& job, const os::PathAt& where, const std::string
   return is_refused && os_.remove_folder(where) ? ok() : entered;
 }
 
-/// Whether entries of the folder can be removed now. Tried only once: what is refused then is
-/// refused for another reason.
+/// Makes the folder writable; true if its entries can be removed now. Tried only once: a later
+/// refusal has another reason.
 bool Cleaner::open_up(Job& job) {
   Level& level = job.levels.back();
   if (std::exchange(level.is_opened_up, true)) {

@@ -1,17 +1,17 @@
 // Cleaner: clean-up in steps of a few calls, so that a huge folder or a retry never delays the
 // tracker's clients.
 //
-// A file, semaphore or shared memory object is one unlink. A folder is deleted through descriptors,
-// entry by entry, without following a symlink. The mode of a folder of ours below it becomes 0700
-// if it forbids the deletion. A refused clean-up is tried 10 times, 0.2 s apart; a name that no
-// longer exists is clean, even if another process removed it. If the identity of the file or folder
-// is known, another one of the same name is left alone; a failed first attempt learns the identity
-// for later ones. One call may take long too: the unlink of a huge file gives all its pages back.
-// So, as an option, a thread (see Deeds) does what is not small, and only its results are collected
-// here. If no thread can be started it is done in a step.
+// A file, semaphore or shared memory object needs one unlink. A folder is deleted through
+// descriptors, entry by entry, without following a symlink. If the mode of a folder of ours below
+// it forbids the deletion, it becomes 0700. A refused clean-up is tried 10 times, 0.2 s apart. A
+// name that no longer exists is clean, even if another process removed it. If the identity of the
+// file or folder is known, another one of the same name is left alone; a failed first attempt
+// records the identity for later ones. One call may take long too: the unlink of a huge file frees
+// all its pages. So, as an option, a thread (see Deeds) does the long jobs, and only its results
+// are collected here. If no thread can be started, the job is done in a step.
 //
-// The cost of one name does not depend on how many there are. Without memory an attempt fails, and
-// is repeated like any other; a call that throws std::bad_alloc has changed nothing.
+// The cost of one name does not depend on the number of names. If there is no memory, an attempt
+// fails, and is repeated like any other; a call that throws std::bad_alloc has changed nothing.
 // Limits: a folder needs one descriptor for each level of its depth.
 #pragma once
 
@@ -57,13 +57,13 @@ class Cleaner {
 
   /// Queues a name, unless it is queued. A folder waits for every name queued before it.
   void add(Resource resource, const std::optional<Identity>& identity = {});
-  /// Whether some of it may already be removed, or may be at any moment: a folder that was entered,
-  /// or a job that the thread has begun.
+  /// Whether some of it may already be removed, or may be removed at any moment: a folder that was
+  /// entered, or a job that the thread has begun.
   bool is_under_way(const Resource& resource);
   /// Cancels a name, if it is queued and its clean-up has not begun.
   void cancel(const Resource& resource);
-  /// As cancel. In addition a clean-up that has begun is not tried again, nor is a folder after its
-  /// last attempt. False while a clean-up is under way.
+  /// As cancel. In addition, a clean-up that has begun is not tried again, nor is a folder after
+  /// its last attempt. Returns false while a clean-up is under way.
   bool renounce(const Resource& resource);
   bool empty() const noexcept { return jobs_.empty(); }
 
@@ -71,7 +71,8 @@ class Cleaner {
   std::optional<os::Instant> due() const;
   /// Readable when the thread has done something, and a step is due here; or none.
   os::Fd news() const noexcept { return deeds_ ? deeds_->news() : os::Fd::none; }
-  /// Makes at most some dozens of calls for what is due at `now`. Returns the names that ended.
+  /// Makes at most some dozens of calls for the jobs that are due at `now`. Returns the names that
+  /// ended.
   std::vector<Cleaned> step(os::Instant now);
 
  private:

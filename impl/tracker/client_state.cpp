@@ -16,14 +16,14 @@ constexpr std::chrono::milliseconds pause_before_connecting_again{20};
 constexpr int pauses_max = 250;
 constexpr std::chrono::seconds patience_at_leave{1};
 constexpr int trackers_max = 3;
-/// A tracker that lived this long died of a different cause than the one before it.
+/// If a tracker ran this long, the cause of its death differs from that of the one before it.
 constexpr std::chrono::seconds tracker_lives_long{1};
 constexpr int connections_max = 8;
 constexpr int poll_failures_max = 10;
 constexpr int doubts_max = 10;
 /// Pauses without a free descriptor, five seconds in total, before a process leaves its tree.
 constexpr int starved_max = 250;
-/// Pauses in which the root may recreate what was removed of the tree, five seconds in total.
+/// Pauses in which the root may recreate the removed parts of the tree, five seconds in total.
 constexpr int absent_max = 250;
 constexpr std::chrono::seconds silent_tree_timeout{1};
 /// The process that was started as the tracker may never become one, or may merely be slow.
@@ -39,7 +39,7 @@ bool is_for_want_of_space(const Error& error) noexcept {
 /// The exit code of a program that cannot be loaded. ld.so(8)
 constexpr int not_loaded = 127;
 
-/// A tracker that does not come up exits with could_not, and with 0 only if the tree has ended.
+/// A tracker that cannot start exits with could_not, and with 0 only if the tree has ended.
 bool is_of_another_program(const os::ChildExit& exit) {
   return !exit.killed && exit.code != could_not && exit.code != not_loaded;
 }
@@ -55,8 +55,8 @@ Client::State::State(os::Os& os, std::optional<RootOptions> root, std::string tr
       monitor_(os.make_monitor()),
       paths_{.folder = std::move(tree)} {}
 
-/// Who leaves with a release unsaid seems to leave its name behind. Who reads slowly is waited for,
-/// and who does not read is not.
+/// Sends the queued releases before leaving: otherwise their names would seem to be left behind.
+/// Waits for a slow tracker, but not for one that does not read.
 void Client::State::say_the_rest() {
   const os::Instant deadline = os_.now() + patience_at_leave;
   while (link_ && link_->wants_space() && !link_->broken() && os_.now() < deadline) {
@@ -74,8 +74,8 @@ Client::State::~State() {
   {
     const os::Held held(*monitor_);
     stopping_ = true;
-    // The lock is released first: the tracker must not find a member that is leaving and wait for
-    // its death. A root stays the root until it has checked what it leaves.
+    // The lock is released first: the tracker must not see a member that is leaving and wait for
+    // its death. A root stays the root until it has checked the state that it leaves.
     if (root_ && started_) {
       static_cast<void>(leave_lock(lock_, nonce_));  // On an error the byte is released with the
                                                      // lock.
@@ -111,8 +111,8 @@ void Client::State::clean_up_behind_tracker() {
   if (!alive) {
     const bool others = repair_.has_others();
     repair_.save_names(others);
-    // Nobody else would, before the next start: neither clean up behind a dead tree, nor start
-    // another tracker for those who stay.
+    // Otherwise, until the next start, no process would clean up after a dead tree, or start
+    // another tracker for the remaining members.
     Swept swept;
     if (others) {
       ++swept.alive;
@@ -230,12 +230,14 @@ Status Client::State::hold(const Resource& resource) {
   const os::Held held(*monitor_);
   Packet packet = encode({.verb = Verb::hold, .entries = {{.resource = resource}}});
   if (link_ && !os::had_memory([&] { read_answers(); })) {
-    // That the name was forgotten may lie here unread, and is of its life before.
+    // The message that the name was forgotten may be here unread; it belongs to the earlier use of
+    // the name.
     give_up_link();
   }
   ++holdings_[resource];
   post(std::move(packet));
-  // Only what the kernel has comes before a release that somebody else sends after our answer.
+  // Only messages that the kernel has come before a release that another member sends after our
+  // answer.
   const std::uint64_t mine = posted_;
   wait_while([&] {
     if (on_its_way_ < mine) {
@@ -270,9 +272,9 @@ void Client::State::let_go_of(const Resource& resource) noexcept {
   }
 }
 
-/// Runs once: makes or joins the tree, announces this process, and starts the I/O thread. The
-/// tracker is started last, so that nothing has to be undone for a running one. Until it answers,
-/// our messages wait in the listening socket. On an error nothing is left, and the next call tries
+/// Runs once: creates or joins the tree, announces this process, and starts the I/O thread. The
+/// tracker is started last, so that nothing has to be undone while one runs. Until it answers, our
+/// messages wait in the listening socket. On an error nothing remains, and the next call tries
 /// again.
 Status Client::State::start() {
   if (broken_) {
@@ -417,9 +419,9 @@ Status Client::State::connect_patiently() {
   }
 }
 
-/// Sends all holdings of this process, and then the unanswered requests. A register that was
-/// counted, but not answered, is among the latter: the tracker must not take its name
-/// for one that nobody holds before it has read all.
+/// Sends all holdings of this process, and then the unanswered requests. These include a register
+/// that was counted but not answered: until the tracker has read everything, it must not treat that
+/// name as one without a holder.
 void Client::State::announce() {
   Message message{.verb = Verb::announce, .again = !requests_.empty(), .id = nonce_, .entries = {}};
   for (const auto& [resource, count] : holdings_) {
@@ -454,7 +456,7 @@ void Client::State::post(Packet packet) noexcept {
   link_->post(std::move(packet));
   if (link_->broken() || link_->wants_space()) {
     if (Status woken = wake(); !woken && !broken_) {
-      broken_ = std::move(woken.error());  // Nobody will say it.
+      broken_ = std::move(woken.error());  // No later message will report it.
       monitor_->notify_all();
     }
   } else {
@@ -462,7 +464,7 @@ void Client::State::post(Packet packet) noexcept {
   }
 }
 
-/// Wakes the I/O thread. On an error it wakes for the last time.
+/// Wakes the I/O thread. On an error it closes the pipe, which wakes the thread a last time.
 Status Client::State::wake() noexcept {
   const std::byte byte{1};
   auto woken =
@@ -500,7 +502,7 @@ void Client::State::give_up(Error error) noexcept {
   }
   link_.reset();
   if (is_for_want_of_space(*broken_)) {
-    // While this process lives, all other members would wait for its announcement.
+    // While this process is alive, all other members would wait for its announcement.
     os_.saw(Probe::process_left_tree_starved);
     lock_.close_quietly();
   }
@@ -572,7 +574,7 @@ bool Client::State::wait(std::span<os::PollItem> items) {
   if (may_be_silent && ready && *ready == 0) {
     is_silent_ = true;
     os::report_quietly(os_, [&] {
-      return "lastref: what was started as the tracker does not answer; " +
+      return "lastref: the program that was started as the tracker does not answer; " +
              std::string(how_to_guard_main);
     });
   }
@@ -610,7 +612,7 @@ bool Client::State::act(std::span<const os::PollItem> items, std::string& notice
     return false;
   }
   if (items[listener_item].hung_up) {
-    give_up_on_program("refuses to be one");
+    give_up_on_program("refuses to be a tracker");
   } else if (items[tracker_item].readable) {
     handle_tracker_death(notice);
   } else if (wants_tracker_) {
@@ -796,9 +798,10 @@ void Client::State::give_up_on_program(const std::string& how) {
   static_cast<void>(os::retry_interrupted([&] { return os_.poll(items, time_to_die); }));
   static_cast<void>(os_.wait_child(tracker_.get()));
   tracker_.close_quietly();  // So that this process removes what is left of the tree.
-  give_up({.code = std::errc::operation_not_permitted,
-           .call = Call::spawn,
-           .subject = "what was started as the tracker " + how + ": " + how_to_guard_main});
+  give_up(
+      {.code = std::errc::operation_not_permitted,
+       .call = Call::spawn,
+       .subject = "the program that was started as the tracker " + how + ": " + how_to_guard_main});
 }
 
 /// Root only: the tracker has died. Starts another, with one warning.
@@ -827,7 +830,7 @@ void Client::State::handle_tracker_death(std::string& notice) {
     os_.saw(Probe::trackers_given_up);
     std::string subject = "the tracker " + how + ", again and again";
     if (!came_up_ && ended && *ended && !(*ended)->killed && (*ended)->code == could_not) {
-      subject.append(" (unless it has said why: ").append(how_to_guard_main).append(")");
+      subject.append(" (unless it has reported the reason: ").append(how_to_guard_main).append(")");
     }
     give_up({.code = std::errc::connection_aborted,
              .call = Call::spawn,
@@ -839,7 +842,7 @@ void Client::State::handle_tracker_death(std::string& notice) {
   start_another(notice);
 }
 
-/// Recreates what was removed of the tree, and starts a tracker; later if there is no memory.
+/// Recreates the removed parts of the tree, and starts a tracker; later if there is no memory.
 /// `notice` is kept if nothing was removed.
 void Client::State::start_another(std::string& notice) noexcept {
   Status started = os::within_memory("the tracker", [&]() -> Status {

@@ -1,12 +1,12 @@
-// Client::State: what a process knows of its tree, and the thread that keeps it current.
+// Client::State: what a process knows about its tree, and the thread that keeps it current.
 //
-// Callers change the state and send, under the monitor; they never wait for the tracker while they
-// hold it. The I/O thread alone receives, closes and reconnects, so a caller never polls a
-// descriptor that another thread closes. `holdings_` is what this process holds. An announcement of
-// it and of the unanswered requests restores whatever was lost with a tracker.
+// Callers change the state and send, with the monitor held; they never wait for the tracker with it
+// held. Only the I/O thread receives, closes and reconnects, so a caller never polls a descriptor
+// that another thread closes. `holdings_` are the references that this process holds. An
+// announcement of them and of the unanswered requests restores whatever was lost with a tracker.
 //
-// A call that has no memory changes and sends nothing. If the I/O thread has none, it gives up the
-// connection, all waiting calls fail, and it announces again when it can.
+// A call that has no memory changes and sends nothing. If the I/O thread has none, it closes the
+// connection, all waiting calls fail, and it announces again when it has memory.
 #pragma once
 
 #include <cstdint>
@@ -119,8 +119,8 @@ struct Client::State {
   std::uint64_t posted_ = 0;      // messages so far
   std::uint64_t on_its_way_ = 0;  // how many of them the kernel has, or an announcement replaced
   std::optional<Error> broken_;
-  int trackers_ = 0;          // started since one last answered a request, or lived long
-  os::Instant started_at_{};  // the last of them
+  int trackers_ = 0;          // started since one last answered a request, or ran long
+  os::Instant started_at_{};  // of the last tracker
   int connections_ = 0;       // tried since the tracker last answered
   int poll_failures_ = 0;
   int absent_ = 0;                  // how often the lock or the socket was not there

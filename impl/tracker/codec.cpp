@@ -100,10 +100,10 @@ Result<Entry> decode_entry(Reader& reader) {
     return malformed("a count of 0");
   }
   if (count > count_max) {
-    return malformed("a count that cannot be");
+    return malformed("an impossible count");
   }
   if (!check_name(entry.resource)) {
-    return malformed("a name that cannot be");
+    return malformed("an impossible name");
   }
   return entry;
 }

@@ -22,7 +22,7 @@
 namespace lastref::tracker {
 
 enum class Verb : std::uint8_t {
-  announce = 1,   ///< This process (its descriptor comes along) holds these names. Answered.
+  announce = 1,   ///< This process (its descriptor is attached) holds these names. Answered.
   register_ = 2,  ///< +1, creates. Answered.
   hold = 3,       ///< +1 on known names.
   release = 4,    ///< −1.
@@ -61,7 +61,7 @@ struct Message {
 inline constexpr std::size_t packet_size_max = std::size_t{32} * 1024;
 inline constexpr std::size_t header_size = 12;
 inline constexpr std::size_t entry_header_size = 16;
-/// References in one entry; no sum of them overflows while a tracker lives.
+/// References in one entry; no sum of them overflows while a tracker runs.
 inline constexpr std::uint64_t count_max = 0xffff'ffff;
 
 using Packet = std::vector<std::byte>;
@@ -72,7 +72,7 @@ Packet encode(const Message& message);
 /// A reply without entries.
 std::array<std::byte, header_size> encode_reply(std::uint32_t id, std::errc status) noexcept;
 
-/// As many packets as the entries need, all but the last marked `more`; at least one.
+/// Returns as many packets as the entries need, all but the last marked `more`; at least one.
 std::vector<Packet> encode_split(const Message& message);
 
 /// Errors          bad_message, with the reason as subject.

@@ -56,14 +56,13 @@ void Deeds::tell_news() {
   const auto told =
       os::retry_interrupted([&] { return os_.write(tell_.get(), std::span(&byte, 1)); });
   if (!told) {
-    tell_.close_quietly();  // The end of the pipe is also an event, though the last.
+    tell_.close_quietly();  // The end of the pipe is also an event, the last one.
     report(told.error());
   }
 }
 
 void Deeds::report(const Error& error) noexcept {
-  os::report_quietly(
-      os_, [&] { return "lastref tracker: what is done beside its loop: " + describe(error); });
+  os::report_quietly(os_, [&] { return "lastref tracker: background thread: " + describe(error); });
 }
 
 void Deeds::give(Number number, std::function<void()> deed) {

@@ -1,9 +1,9 @@
 // Deeds: a background thread for calls that may block, such as the unlink of a huge file. Its owner
-// continues meanwhile, polls `news`, and collects what has been done.
+// continues meanwhile, polls `news`, and collects the results.
 //
-// Jobs run in the order in which they are given. A job that has not begun can be taken back;
-// otherwise it has begun. So the caller knows whether it may still run. A process that is killed
-// leaves what it would have left at the same call without a thread.
+// Jobs run in the order in which they are given. A job can be taken back until it has begun. So the
+// caller knows whether it may still run. If the process is killed during a job, the leftovers are
+// those of a kill at the same call without a thread.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ class Deeds {
   static Result<std::unique_ptr<Deeds>> start(os::Os& os);
   Deeds(const Deeds&) = delete;
   Deeds& operator=(const Deeds&) = delete;
-  /// Waits for the job that has begun; the rest is not done.
+  /// Waits for the job that has begun; the remaining jobs are not run.
   ~Deeds();
 
-  /// `deed` may not touch anything that its giver uses before `collect` has returned it. It may
-  /// only throw std::bad_alloc, which is caught. If this call throws, nothing was given.
+  /// `deed` may not touch anything that the caller uses before `collect` has returned it. It may
+  /// only throw std::bad_alloc, which is caught. If this call throws, the job was not queued.
   void give(Number number, std::function<void()> deed);
   /// False if it has begun, or is done.
   bool take_back(Number number);

@@ -138,7 +138,7 @@ Status Ledger::move_to(const os::PathAt& where) {
     bytes.push_back(nothing);  // The rest of the file is from a copy that was not finished.
   }
   LASTREF_CHECK(os::write_all_at(*os_, file.get(), bytes, 0));
-  // A tracker that dies before this has left all of it in the old file; after this, in the new one.
+  // If the tracker dies before this, the old file has all names; after this, the new one has them.
   LASTREF_CHECK(write_state(0, nothing));
   file_ = std::move(file);
   touched_ = std::max(end_, status.size);
@@ -172,7 +172,7 @@ Status Ledger::load() {
     LASTREF_CHECK(parse(bytes, goes_on));
     goes_on = goes_on && size == piece.size();
   }
-  // Ignores space that was reserved and never used: nothing in it can be taken for part of a
+  // Ignores space that was reserved and never used: no part of it can be mistaken for part of a
   // record.
   while (bytes.size() == touched_ && touched_ > end_ && bytes.back() == nothing) {
     bytes.pop_back();
@@ -279,7 +279,7 @@ Status Ledger::enter(const Resource& resource, const std::optional<Identity>& id
     alive_.merge(made);
     return ok();
   }
-  // If we die here, a process that reads both knows only the name.
+  // If the tracker dies here, a process that reads both records knows only the name.
   Status killed = kill(resource, known->second);
   if (killed) {
     known->second = record;
@@ -331,9 +331,8 @@ Status Ledger::end(Records& records, const Resource& resource) {
   return ok();
 }
 
-/// When few names are left, and the part after the last of them is most of the file, that part is
-/// given up as if it had never been written. A concurrent reader finds dead records there, or
-/// zeros.
+/// If few names are left, and the part after the last of them is most of the file, frees that part
+/// as if it had never been written. A concurrent reader finds dead records there, or zeros.
 void Ledger::cut() {
   if (end_ <= kept_max || alive_.size() + forgotten_.size() > looked_at_max) {
     return;

@@ -30,11 +30,11 @@ namespace lastref::tracker {
 
 class Ledger {
  public:
-  /// Reads the file. If a name is in it more than once, which only an outsider writes, all but one
-  /// of its records are dead from then on.
+  /// Reads the file. If a name is in it more than once, which only an outsider can cause, all but
+  /// one of its records are dead from then on.
   ///
-  /// Errors          of open, status, read or write_at; permission_denied: another user
-  ///                 wrote it, and would have us delete what it names.
+  /// Errors          of open, status, read or write_at; permission_denied: another user wrote it,
+  ///                 and could make us delete what it names.
   static Result<Ledger> open(os::Os& os, const os::PathAt& where);
   /// The same with an open file, which may have lost its name.
   static Result<Ledger> of(os::Os& os, os::UniqueFd file);
@@ -46,7 +46,7 @@ class Ledger {
   /// Errors          of read_at.
   static Result<bool> is_blank(os::Os& os, os::Fd file);
 
-  /// The names that are alive in a ledger that a live tracker may be writing.
+  /// Returns the names that are alive in a ledger that a running tracker may be writing.
   ///
   /// Errors          of open, status and read; permission_denied: another user wrote it.
   static Result<std::vector<Resource>> names_at(os::Os& os, const os::PathAt& where);

@@ -98,8 +98,8 @@ Arrival Link::receive() noexcept {
   };
   auto arrived = attempt();
   if (failed_with(arrived, std::errc::connection_reset)) {
-    // Reported once when the peer died with something of ours unread: what it had sent is still
-    // there (Linux unix(7) sockets, unix_release_sock).
+    // Reported once when the peer died with unread messages of ours: what it had sent can still be
+    // read (Linux unix(7) sockets, unix_release_sock).
     os_->saw(Probe::read_on_after_reset);
     arrived = attempt();
   }

@@ -1,9 +1,10 @@
-// Link: one end of a connection with the native protocol. Used by both sides.
+// Link: one end of a connection with the native protocol. Both sides use it.
 //
-// Sending never waits: what the socket does not take is queued, and the owner polls for space. A
-// socket that repeatedly reports what is not true (readable, but nothing to read; writable, but no
-// space) is given up as broken after a while, so that no fault makes a loop spin. So is one that
-// has lost a message because there was no memory: the messages on a new connection replace it.
+// Sending never waits: what the socket does not accept is queued, and the owner polls for space. If
+// a socket repeatedly reports a false state (readable, but nothing to read; writable, but no
+// space), the link counts as broken after a while, so that no fault makes a loop spin. A link that
+// has lost a message because there was no memory counts as broken too: the messages on a new
+// connection replace it.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ class Link {
   /// The peer has closed its end, or the socket can no longer be used.
   bool broken() const noexcept { return broken_; }
 
-  /// Sends or queues. `fds` go with it only if nothing is queued; the caller keeps them.
+  /// Sends or queues. `fds` are sent with it only if nothing is queued; the caller keeps them.
   void post(Packet packet, std::span<const os::Fd> fds = {}) noexcept;
   /// The same. Without memory for the packet, the link is broken.
   void post(const Message& message) noexcept;

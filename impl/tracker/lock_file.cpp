@@ -182,7 +182,7 @@ void LockFile::unlock(os::Fd fd, const std::vector<std::uint64_t>& bytes) {
         os::retry_interrupted([&] { return os_->lock_range(fd, {.start = byte, .length = 1}); });
     if (!given_up) {
       os::report_quietly(*os_, [&] {
-        return "lastref: a lock is given up when the last of this process leaves: " +
+        return "lastref: a lock stays until the last client of this process leaves: " +
                describe(given_up.error());
       });
     }

@@ -1,15 +1,15 @@
 // LockFile: the lock of a tree, open at most once in a process.
 //
 // Closing any descriptor of a file drops all record locks that the process has on it. So a second
-// user in the process shares the descriptor of the first, the last one closes it, and a sweep does
-// not even open what its own process has open: that tree is alive. While a sweep checks a lock, a
-// member that would join by it waits: if the sweep closed the file after that, the new member's
-// lock would be lost. Each user has bytes of its own, which it unlocks when others still need the
-// descriptor.
+// user in the process shares the descriptor of the first, and the last user closes it. A sweep does
+// not even open a lock that its own process has open: that tree is alive. While a sweep checks a
+// lock, a member that would join by it waits: if the sweep closed the file after that, the new
+// member's lock would be lost. Each user has bytes of its own, which it unlocks when others still
+// need the descriptor.
 //
-// Another copy of the library in the process, in a plugin, knows nothing of this one; the kernel
-// shows what it has locked. A sweep takes such a tree for alive. A descriptor without users stays
-// open, with no lock, until the other copy has no lock on the file either.
+// Another copy of the library in the process, in a plugin, does not share this state, but the
+// kernel shows what it has locked. A sweep treats such a tree as alive. A descriptor without users
+// stays open, with no lock, until the other copy has no lock on the file either.
 #pragma once
 
 #include <cstdint>

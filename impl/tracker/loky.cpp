@@ -47,7 +47,7 @@ Result<LokyLine> parse_loky_line(std::string_view line) {
   }
   parsed.resource = {.type = *type, .name = std::string(line.substr(first + 1, last - first - 1))};
   if (!check_name(parsed.resource)) {
-    return failure(std::errc::bad_message, "a name that cannot be");
+    return failure(std::errc::bad_message, "an impossible name");
   }
   return parsed;
 }
@@ -120,7 +120,7 @@ Status LokyTracker::take_lines() {
   pending_.erase(0, start);
   if (pending_.size() > loky_line_size_max) {
     if (!overlong_) {
-      report(os_, [] { return "malformed line, too long: it is passed over"; });
+      report(os_, [] { return "malformed line, too long: skipped"; });
     }
     overlong_ = true;
     pending_.clear();
@@ -175,7 +175,7 @@ void LokyTracker::clean(os::Instant now) {
   }
 }
 
-/// The last process has closed the pipe: everything still counted is removed, folders last.
+/// The last process has closed the pipe: removes everything that is still counted, folders last.
 void LokyTracker::clean_all() {
   std::array<std::string, resource_types> names;
   std::array<std::size_t, resource_types> counts{};

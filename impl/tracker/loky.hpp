@@ -55,7 +55,7 @@ class LokyTracker {
   os::Fd pipe_;
   Registry registry_;
   Cleaner cleaner_;
-  std::string pending_;    // what was read and is not a whole line yet
+  std::string pending_;    // bytes that were read and are not a complete line yet
   bool overlong_ = false;  // the rest of the current line is skipped
   int poll_failures_ = 0;
 };

@@ -1,5 +1,5 @@
-// reference: one that its object releases. Kept apart from the files that know the clients of
-// trackers.
+// reference: a reference that its object releases. In a file apart from those that use the clients
+// of trackers.
 #include <utility>
 
 #include <lastref/references.hpp>

@@ -1,18 +1,17 @@
 // Registry: which member holds which name, and which names have no holder. Pure: it decides, the
 // daemon acts.
 //
-// A name at 0 is not ended at once. It is doomed, with a stamp, and can be revived; only
+// A name at 0 does not end at once. It is doomed, with a stamp, and can be revived; only
 // `take_doomed` with a later stamp ends it. The daemon puts one full round of reading between the
-// two, because a hold that would save the name may already be in another connection (T9). And a
-// folder waits until no name in it is known any more: a held name is never removed with the folder
-// that contains it.
+// two, because a hold that would save the name may already be in another connection (T9). A folder
+// waits until no name in it is known any more: so a held name is never removed with its folder.
 //
 // The cost of an operation does not depend on the number of names, except for `doomed`, `holdings`
-// and the operations with "all" in their names: the names of a holder are dropped, and doomed names
-// are taken, as many at a time as the caller wants. A waiting folder is checked again when one name
-// in it has ended.
+// and the operations with "all" in their names: the caller chooses how many names of a holder are
+// dropped, or doomed names are taken, at a time. A waiting folder is checked again when one name in
+// it has ended.
 //
-// Removing needs no memory: a name is doomed with the node that it was made with. A call that
+// Removing needs no memory: a name is doomed with the node that it was created with. A call that
 // throws std::bad_alloc has changed nothing, or has completely handled some of its names.
 #pragma once
 
@@ -68,8 +67,8 @@ class Registry {
   std::vector<MemberId> holders_of(const Resource& resource) const;
   /// Ends the name, whatever its count. False if it is unknown.
   bool forget(const Resource& resource);
-  /// Releases everything that `member` holds, but for no more than `most` names; returns those that
-  /// have no holder any more because of it.
+  /// Releases at most `most` of the references that `member` holds; returns the names that have no
+  /// holder any more because of it.
   std::vector<Resource> drop(MemberId member, std::size_t most = no_limit);
   /// The same, handing each such name to `abandon`, which does not throw.
   using Abandon = std::function<void(const Resource&)>;
@@ -89,9 +88,9 @@ class Registry {
 
   /// The current stamp: a name that is doomed later gets a greater one.
   Stamp now() noexcept { return ++clock_; }
-  /// Ends and returns the names that have been at 0 without a break since before `before`: folders
-  /// last, and only if no name in them is left, otherwise in the order of their names. About `most`
-  /// of them, those that were doomed first.
+  /// Ends and returns about `most` of the names that have been at 0 without a break since before
+  /// `before`, those that were doomed first. Folders are last, and only if no name in them is left;
+  /// the others are in the order of their names.
   std::vector<Resource> take_doomed(Stamp before, std::size_t most = no_limit);
   /// The same, handing each name to `take` before it ends. If that throws, the name stays.
   using Take = std::function<void(const Resource&)>;
@@ -135,8 +134,8 @@ class Registry {
 
   Entries entries_;
   /// So that the cost of a death depends only on the number of its names. They are in the order in
-  /// which it came to hold them. A member without references stays here until it is dropped: most
-  /// get one again.
+  /// which the member took them. A member without references stays here until it is dropped,
+  /// because most get one again.
   std::map<MemberId, KnownList> held_by_;
   Queue doomed_;
   Queue doomed_folders_;                        // without those that wait
@@ -145,7 +144,7 @@ class Registry {
   Stamp clock_ = 0;
 };
 
-/// Orders for clean-up: every other type first, folders last; the same type by name, the deepest
+/// Orders for clean-up: every other type first, folders last. Within a type by name, the deepest
 /// folder first.
 void order_for_cleanup(std::vector<Resource>& resources);
 

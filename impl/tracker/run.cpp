@@ -41,7 +41,7 @@ Result<OldParts> old_parts_of(os::Os& os, std::span<const std::string> arguments
   return parts;
 }
 
-/// Blocked by whoever started us; from here on they are ignored instead (T1).
+/// The process that started us has blocked these signals; from here on we ignore them instead (T1).
 void ignore_interrupts(os::Os& os) {
   for (const os::Signal signal : ignored_signals) {
     Status deaf = os.ignore_signal(signal);

@@ -44,7 +44,7 @@ Result<std::vector<TreePaths>> trees_in(os::Os& os, const std::string& runtime) 
       return failure(entries.error());
     }
     if (!entries || entries->empty()) {
-      break;  // The end of the folder, or it was removed, with the last tree in it.
+      break;  // The end of the folder, or the folder was removed with its last tree.
     }
     for (const os::FolderEntry& entry : *entries) {
       if (entry.kind == os::FileKind::folder && is_tree_name(entry.name)) {
@@ -62,7 +62,7 @@ bool is_anothers(os::Os& os, const std::string& location) {
   return status && status->owner != os.user_id();
 }
 
-/// Whether a process of that tree lives. True when in doubt: it may have lost its lock.
+/// Whether a process of that tree is alive. True when in doubt: the tree may have lost its lock.
 bool is_alive(os::Os& os, const TreePaths& paths) {
   const auto lock = LockFile::open_to_sweep(os, paths.lock());
   if (!lock || !*lock) {
@@ -73,8 +73,8 @@ bool is_alive(os::Os& os, const TreePaths& paths) {
   return !holder || holder->has_value();
 }
 
-/// The names that live trees count and that the clean-up of `dead` may meet: those of the trees in
-/// the same folder, and in all default locations if `dead` is in one of these.
+/// The names that live trees count and that the clean-up of `dead` may remove: those of the trees
+/// in the same folder, and in all default locations if `dead` is in one of these.
 Result<std::set<Resource>> names_of_the_living(os::Os& os, const TreePaths& dead) {
   std::vector<std::string> runtimes = {dead.folder.substr(0, dead.folder.rfind('/'))};
   LASTREF_TRY(locations, runtime_locations(os, {}));
@@ -123,15 +123,15 @@ class Sweep {
   Sweep(os::Os& os, Ledger& ledger, Swept& swept) noexcept
       : os_(os), ledger_(ledger), swept_(swept) {}
 
-  /// Cleans what the ledger names. Returns whether nothing is left of it.
+  /// Cleans up the names of the ledger. Returns whether none of it is left.
   Result<bool> clean_all(const TreePaths& paths) {
     std::vector<Resource> names = ledger_.names();
     if (names.empty()) {
       return true;
     }
-    // First their identities, then the counts of live trees: if a live tree starts to count a name
-    // in between, the thing that has the name is another one. (A thing that did not exist at the
-    // check is known by its name alone.)
+    // First the identities, then the counts of live trees: if a live tree starts to count a name in
+    // between, another thing has the name by then. (A thing that did not exist at the check is
+    // known by its name only.)
     std::vector<Kept> unseen;
     std::erase_if(names, [&](const Resource& name) {
       const Status looked = look_at(name);
@@ -193,15 +193,15 @@ class Sweep {
     return ok();
   }
 
-  /// Takes out what is not ours to clean: names that mean something else here than where they were
-  /// registered, and names that a live tree counts, which that tree cleans up. A folder that
-  /// contains such a thing waits for the next sweep; returns the number of those.
+  /// Takes out the names that we must not clean up: names that mean something else here than where
+  /// they were registered, and names that a live tree counts, which that tree cleans up. A folder
+  /// that contains such a thing waits for the next sweep; returns the number of those folders.
   std::size_t leave_to_others(std::vector<Resource>& names, const std::set<Resource>& living) {
     std::size_t waiting = 0;
     std::erase_if(names, [&](const Resource& name) {
       if (is_relative(name)) {
-        os::report_quietly(
-            os_, "lastref: " + to_text(name) + " is left alone: its name does not say where it is");
+        os::report_quietly(os_,
+                           "lastref: " + to_text(name) + " is left alone: its name is relative");
       } else if (living.contains(name)) {
         os_.saw(Probe::living_trees_name_spared);
         os::report_quietly(os_,
@@ -215,15 +215,16 @@ class Sweep {
       }
       if (const Status struck = ledger_.strike(name); !struck) {
         ++waiting;
-        os::report_quietly(
-            os_, "lastref: could not strike " + to_text(name) + ": " + describe(struck.error()));
+        os::report_quietly(os_,
+                           "lastref: could not erase from the ledger: " + to_text(name) + ": " +
+                               describe(struck.error()));
       }
       return true;
     });
     return waiting;
   }
 
-  /// Cleans up what it can of the names, in their order; returns the others.
+  /// Cleans up as many of the names as it can, in their order; returns the others.
   std::vector<Kept> clean(std::vector<Resource> names) {
     Cleaner cleaner(os_, {.attempts = attempts_of_a_sweep});
     std::vector<Kept> kept;
@@ -257,7 +258,7 @@ class Sweep {
   std::map<Resource, Identity> identities_;
 };
 
-/// Cleans what the ledger of a dead tree names. Returns whether nothing is left of it.
+/// Cleans up the names of a dead tree's ledger. Returns whether none of it is left.
 Result<bool> clean_names(os::Os& os, const TreePaths& paths, Swept& swept) {
   auto ledger = Ledger::open(os, paths.ledger());
   if (!ledger) {
@@ -277,8 +278,9 @@ Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) {
     if (opened.error().code != std::errc::no_such_file_or_directory) {
       return failure(opened.error());
     }
-    // A kill came between the folder and its lock, or between the removal of the lock and that of
-    // the folder. Or it is being made at this moment; then its maker fails, and starts again.
+    // A kill came between creating the folder and its lock, or between removing the lock and the
+    // folder. Or another process creates it at this moment; then that process fails, and starts
+    // again.
     const Status removed = os.remove_folder(paths.folder);
     if (removed) {
       os.saw(Probe::half_made_tree_removed);

@@ -39,7 +39,7 @@ Status usable_folder(os::Os& os, const os::PathAt& where) {
     if (made) {
       static_cast<void>(os.remove_folder(where));
     }
-    // The last tree in it removed it between our two checks.
+    // Another process has removed it with its last tree, between our two checks.
     if (tries == tries_max || usable.error().code != std::errc::no_such_file_or_directory) {
       return usable;
     }
@@ -146,7 +146,7 @@ Result<OwnTree> make_tree_in(os::Os& os, const std::string& runtime) {
         return tree;
       }
       made = failure(std::move(tree.error()));
-      // Whatever cannot be removed now has no live process, so the next start removes it.
+      // What cannot be removed now belongs to no live process, so the next start removes it.
       static_cast<void>(removal.remove(os));
     }
     if (tries == tries_max || !is_worth_another_try(made.error())) {
@@ -169,8 +169,8 @@ Status collect_members(
   if (!holder) {
     return ok();
   }
-  // The kernel returns some lock in the range, not the lowest: search on both sides of it. It
-  // merges adjacent locks of one process. A sweep locks everything, and is no member.
+  // The kernel returns any lock in the range, not the lowest: search on both sides of it. It merges
+  // adjacent locks of one process. A lock on all bytes is that of a sweep, which is no member.
   const auto [kind, start, length] = holder->range;
   if (length == 0 || length > side_by_side_max || start < first || start + length - 1 > last) {
     return ok();
@@ -225,8 +225,8 @@ Status check_private(os::Os& os, const std::string& path) {
 
 Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder) {
   LASTREF_TRY(locations, runtime_locations(os, wanted_runtime_folder));
-  // What a sweep could not do now, a later one will; it is no reason not to start. Nor is it news
-  // that somebody else was first to take the name of a default location.
+  // A later sweep does what this one could not: a failure is no reason not to start. It is not
+  // reported either if another user has taken the name of a default location first.
   const auto swept = os::within_memory("a sweep", [&] {
     return sweep_locations(os, locations, /*minds_others=*/locations.size() == 1);
   });
@@ -261,7 +261,7 @@ Result<LostParts> find_lost(os::Os& os,
                             const LockFile& lock,
                             const TreeParts& parts) {
   LASTREF_TRY(lost, look_for_lost(os, paths, lock, parts));
-  // A part that is taken for lost is removed: check twice.
+  // A part that seems to be lost will be removed: check twice.
   return lost.any() ? look_for_lost(os, paths, lock, parts) : lost;
 }
 
@@ -364,7 +364,7 @@ Status lock_as_tracker(os::Os& os, os::Fd lock) {
 }
 
 Result<bool> has_future(os::Os& os, os::Fd lock) {
-  // In this order: a root that lives may start a tracker, and leave, before our next look.
+  // In this order: a live root may start a tracker, and leave, before our next check.
   LASTREF_TRY(root_lives, is_locked(os, lock, root_byte));
   LASTREF_TRY(tracker_lives, is_locked(os, lock, tracker_byte));
   return root_lives || tracker_lives;
@@ -400,7 +400,7 @@ TreeRemoval::TreeRemoval(const TreePaths& paths)
       runtime_(paths.folder.substr(0, paths.folder.rfind('/'))) {}
 
 Status TreeRemoval::remove(os::Os& os) const noexcept {
-  // The lock is removed last of the files: while it is there, a sweep can distinguish live trees
+  // The lock is the last file to be removed: while it exists, a sweep can distinguish live trees
   // from dead ones.
   LASTREF_CHECK(os::discard(os, socket_));
   LASTREF_CHECK(os::discard(os, ledger_));

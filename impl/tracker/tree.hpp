@@ -1,10 +1,10 @@
-// Tree: the folder of one process tree, and the lock that shows which of its processes live.
+// Tree: the folder of one process tree, and the lock that shows which of its processes are alive.
 //
-// Every process locks a byte of its own in `lock`. Its position is the nonce, which identifies the
-// process; a pid does not, because another namespace has the same pids. The tracker locks byte 0,
-// the root one more before all others. The kernel drops a lock at its holder's death, and an
-// unrelated forked process does not inherit it. So "the tree is dead" is "an exclusive lock on the
-// whole file can be had", and never depends on pids.
+// Every process locks a byte of its own in `lock`. The position of the byte is the nonce, which
+// identifies the process; a pid does not, because another namespace has the same pids. The tracker
+// locks byte 0; the root locks one more byte, before all others. The kernel drops a lock at its
+// holder's death, and a forked process does not inherit it. So a tree is dead if an exclusive lock
+// on the whole file is granted; this never depends on pids.
 #pragma once
 
 #include <functional>
@@ -105,12 +105,12 @@ Result<std::vector<std::string>> runtime_locations(os::Os& os, const std::string
 /// Whether `path` is a folder of ours that no other user can enter or replace, and no symlink.
 Status check_private(os::Os& os, const std::string& path);
 
-/// Sweeps orphaned trees, then makes a tree below the first runtime folder that is usable and has
-/// space for it: 0700, ours, no symlink, made if need be. On an error nothing of it is left that
-/// could be removed.
+/// Sweeps orphaned trees, then creates a tree below the first runtime folder that is usable and has
+/// space for it. That folder is created if necessary, has mode 0700, belongs to us and is no
+/// symlink. On an error nothing remains that could be removed.
 ///
 /// Errors          of the first location that is full, else of the last one tried, with its path.
-///                 $LASTREF_RUNTIME_FOLDER, or `wanted`, is the only one then.
+///                 If $LASTREF_RUNTIME_FOLDER or `wanted` is set, it is the only location.
 Result<OwnTree> make_tree(os::Os& os, const std::string& wanted_runtime_folder);
 
 /// Finds the parts that have lost their names, in a tree that the caller leads.
@@ -158,8 +158,8 @@ Result<Membership> join_lock(os::Os& os, const TreePaths& paths);
 /// Errors          device_or_resource_busy: another tracker serves the tree.
 Status lock_as_tracker(os::Os& os, os::Fd lock);
 
-/// Whether the tree can answer, now or later: its tracker lives, or its root, which would start
-/// another. For other members only, because a process does not see its own locks.
+/// Whether the tree can answer, now or later: its tracker is alive, or its root, which would start
+/// another one. Not for the tracker or the root, because a process does not see its own locks.
 Result<bool> has_future(os::Os& os, os::Fd lock);
 
 /// Whether the membership still has its byte. True when in doubt.
@@ -178,7 +178,8 @@ Status remove_tree(os::Os& os, const TreePaths& paths);
 /// `swept`.
 Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept);
 
-/// reclaim_tree for every tree in a runtime folder; continues after an error and returns the last.
+/// Calls reclaim_tree for every tree in a runtime folder; continues after an error and returns the
+/// last.
 Status sweep_trees(os::Os& os, const std::string& runtime, Swept& swept);
 
 /// `sweep` in these runtime folders. Another user's folder is an error only if `minds_others`.

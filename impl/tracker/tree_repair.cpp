@@ -62,7 +62,8 @@ Status TreeRepair::make_again(const LostParts& lost, std::uint32_t nonce) {
     LASTREF_TRY(lock, make_lock_again(os_, paths_, nonce));
     std::swap(lock_, lock);
     old_locks_.push_back(std::move(lock));
-    // The root keeps its other byte of the old lock: members use it to test whether the root lives.
+    // The root keeps its other byte of the old lock: members use it to test whether the root is
+    // alive.
     if (nonce != 0) {
       static_cast<void>(leave_lock(old_locks_.back(), nonce));
     }

@@ -1,8 +1,8 @@
-// TreeRepair: how a root recreates the parts of its tree that were removed.
+// TreeRepair: how a root recreates the removed parts of its tree.
 //
 // Open descriptors outlive the names of their files: the members keep their locks, and the last
-// tracker continued to write to its ledger. So the root ends the tracker, recreates the lost parts
-// under the same names, which are the only ones that members know, and starts a tracker that
+// tracker continued to write to its ledger. So the root ends the tracker, and recreates the lost
+// parts under the same names, the only ones that members know. Then it starts a tracker that
 // inherits the old parts that the root still has. That tracker reads the old ledger. The old locks
 // show it which members have not moved to the new lock. While there are such members, the new
 // ledger stays empty: a sweep that sees only the new lock could take the tree for an orphaned one.

@@ -235,7 +235,7 @@ TEST(NpyFile, that_cannot_be_mapped_is_named_with_the_reason_E10) {
   folder.remove("a.npy");
   ASSERT_TRUE(write_to(os, path, must(Array::zeros(dtype_of("<i4"), {100}))).has_value());
   std::filesystem::resize_file(path, 200);
-  EXPECT_EQ(subject(), path + " (the file is shorter than its header says)");
+  EXPECT_EQ(subject(), path + " (the file is shorter than its header requires)");
   folder.remove("a.npy");
 }
 

@@ -211,26 +211,24 @@ const Forged forged_packets[] = {
     {"count_0", [](Packet& packet) { set(packet, first_entry + 8, 0); }, "a count of 0"},
     {"count_2_to_the_32",
      [](Packet& packet) { set(packet, first_entry + 12, 1); },
-     "a count that cannot be"},
+     "an impossible count"},
     {"count_2_to_the_63",
      [](Packet& packet) { set(packet, first_entry + 15, 0x80); },
-     "a count that cannot be"},
-    {"nul_in_the_name",
-     [](Packet& packet) { set(packet, first_name, 0); },
-     "a name that cannot be"},
+     "an impossible count"},
+    {"nul_in_the_name", [](Packet& packet) { set(packet, first_name, 0); }, "an impossible name"},
     {"no_name",
      [](Packet& packet) {
        packet.resize(first_name);
        set(packet, first_entry + 2, 0);
      },
-     "a name that cannot be"},
+     "an impossible name"},
     {"overlong_name",
      [](Packet& packet) {
        packet.resize(first_name + name_size_max + 1, std::byte{'x'});
        set(packet, first_entry + 2, 0x01);
        set(packet, first_entry + 3, 0x10);
      },
-     "a name that cannot be"},
+     "an impossible name"},
     {"name_beyond_the_end",
      [](Packet& packet) {
        set(packet, first_entry + 2, 0xff);
