@@ -74,7 +74,7 @@ harness::Exit act_on(int count, char** arguments) {
   const harness::Interruption interruption(std::chrono::milliseconds(300));
   const harness::Exit exit = chosen();
   if (!std::cout.flush()) {
-    return refuse("cannot write to standard output all that there was to say");
+    return refuse("write to standard output failed");
   }
   return exit;
 }

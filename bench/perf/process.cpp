@@ -204,7 +204,7 @@ OrWhy<std::filesystem::path> program_beside_us(const std::string& name) {
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   std::filesystem::path program = self.parent_path() / name;
   if (error || !std::filesystem::exists(program, error)) {
-    return no(name + " is not built; it belongs beside this program");
+    return no(name + " is not built; it has to be in the folder of this program");
   }
   return program;
 }

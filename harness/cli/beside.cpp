@@ -17,8 +17,8 @@ void run_beside(const std::string& verb,
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   const std::string path = self.parent_path() / program;
   if (error || !std::filesystem::exists(path, error)) {
-    invocation.refuse(
-        fmt::format("{}: {} is not built; it belongs beside this program", verb, program));
+    invocation.refuse(fmt::format(
+        "{}: {} is not built; it has to be in the folder of this program", verb, program));
     return;
   }
   const auto code = run_program(path, std::move(arguments));

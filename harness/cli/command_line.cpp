@@ -28,11 +28,11 @@ constexpr double least_share = 0.001;
 
 CLI::App* add_gate(CLI::App& app, GateOptions& options) {
   CLI::App* verb = app.add_subcommand(
-      "gate", "The main job: every scenario, clean, with every fault, and in random orders");
+      "gate", "Runs every scenario without faults, with every fault, and in random orders");
   verb->add_option("--budget",
                    options.budget,
-                   "Seconds; those after the matrix are for random runs. Not given: until the "
-                   "matrix is complete")
+                   "Seconds; random runs use those that remain after the matrix. Not given: "
+                   "until the matrix is complete")
       ->check(above_zero());
   verb->add_option("--scenario", options.scenario, "Only scenarios whose names match")
       ->type_name("GLOB");
@@ -42,35 +42,36 @@ CLI::App* add_gate(CLI::App& app, GateOptions& options) {
                    "scenarios in the ambients that show it");
   verb->add_flag("--full",
                  options.full,
-                 "Every fault of every scenario. Not given: each at one of the crossings that the "
-                 "same calls of the program lead to, unless --scenario or --row is");
+                 "Every fault of every scenario. Not given: each fault at one crossing per call "
+                 "stack, unless --scenario or --row is given");
   verb->add_option(
           "--share",
           options.share,
           fmt::format(
-              "What is drawn, by the seed, of failing allocations, of the faults after "
-              "a fault, of the scenarios in other ambients, and of the usual random runs. Not "
+              "The share, drawn by the seed, of failing allocations, of the faults after a "
+              "fault, of the scenarios in other ambients, and of the default random runs. Not "
               "given: 1 for all of them, but {} of everything in real processes "
               "without --full",
               share_of_real_processes))
       ->check(CLI::Range(least_share, 1.0));
-  verb->add_option("--only",
-                   options.only,
-                   "Of the matrix only faults whose row in the report begins with this: kill, "
-                   "allocation, fail_once")
+  verb->add_option(
+          "--only",
+          options.only,
+          "Only faults of the matrix that the report lists in a row with this prefix: kill, "
+          "allocation, fail_once")
       ->type_name("PREFIX");
   verb->add_flag("--first", options.first, "Stop at the first violation");
-  verb->add_option("--json", options.json, "Report for programs, as JSON; - is standard output")
+  verb->add_option("--json", options.json, "Report as JSON; - is standard output")
       ->type_name("FILE");
   verb->add_option(
-          "--junit", options.junit, "Report for CI systems, as JUnit's XML; - is standard output")
+          "--junit", options.junit, "Report for CI systems, as JUnit XML; - is standard output")
       ->type_name("FILE");
   verb->add_option("--seed", options.seed, "Seed of the random runs")
       ->check(whole_number())
       ->capture_default_str();
   verb->add_option("--random",
                    options.random_runs,
-                   fmt::format("Maximum number of random runs; 0 is only the matrix, without "
+                   fmt::format("Maximum number of random runs; 0 runs only the matrix, without "
                                "random runs. Not given: {} without --budget",
                                random_runs_usual))
       ->check(whole_number());
@@ -82,11 +83,11 @@ CLI::App* add_gate(CLI::App& app, GateOptions& options) {
           "--worlds", options.worlds, "Worlds that run side by side. Not given: one per core")
       ->check(CLI::Range(1, 64));
   verb->add_option(
-          "--world", options.world, "Which world runs it: real processes, or a simulated kernel")
+          "--world", options.world, "World that runs it: real processes, or a simulated kernel")
       ->check(CLI::IsMember({"kernel", "sim"}))
       ->capture_default_str();
   verb->add_option(
-          "--ambient", options.ambient, "Only in this kind of processes, clean and with kills")
+          "--ambient", options.ambient, "Only in this ambient, without faults and with kills")
       ->type_name("NAME");
   verb->add_option(
           "--resume", options.resume, "Continue where the gate that wrote this file stopped")
@@ -96,15 +97,15 @@ CLI::App* add_gate(CLI::App& app, GateOptions& options) {
 
 CLI::App* add_explore(CLI::App& app, ExploreOptions& options) {
   CLI::App* verb = app.add_subcommand(
-      "explore", "Every order of one scenario in the simulated kernel, within a bound");
-  verb->add_option("scenario", options.name, "Its name, as list gives it")->required();
+      "explore", "Runs one scenario in every order, within a bound, in the simulated kernel");
+  verb->add_option("scenario", options.name, "Its name, as list prints it")->required();
   verb->add_option("--preemptions", options.preemptions, "Maximum number of preemptive switches")
       ->check(whole_number())
       ->capture_default_str();
   verb->add_option("--runs", options.runs, "Maximum number of runs")->check(whole_number());
   verb->add_option("--budget", options.budget, "Seconds at most")->check(above_zero());
   verb->add_option(
-          "--ask-after", options.ask_after, "Vary nothing before some role has given this signal")
+          "--ask-after", options.ask_after, "Vary nothing before a role has sent this signal")
       ->type_name("WORD");
   verb->add_option("--fault", options.faults, "A fault in every run; may be repeated")
       ->type_name("TEXT")
@@ -112,13 +113,13 @@ CLI::App* add_explore(CLI::App& app, ExploreOptions& options) {
       ->take_all();
   verb->add_flag("--split-deaths",
                  options.split_deaths,
-                 "A death takes two steps: its connections close, then it is seen");
+                 "A death takes two steps: its connections close, then other processes see it");
   verb->add_flag("--all", options.all, "Continue after the first violation");
   return verb;
 }
 
 CLI::App* add_list(CLI::App& app, ListOptions& options) {
-  CLI::App* verb = app.add_subcommand("list", "The scenarios, with what each shows");
+  CLI::App* verb = app.add_subcommand("list", "Lists the scenarios, with the rows that each shows");
   CLI::Option* points =
       verb->add_flag("--points", options.points, "The calls, with the errnos that are tried");
   CLI::Option* faults =
@@ -129,21 +130,22 @@ CLI::App* add_list(CLI::App& app, ListOptions& options) {
           ->excludes(points)
           ->excludes(faults);
   CLI::Option* rows =
-      verb->add_option("--rows",
-                       options.rows,
-                       "Rows of the specification, and how many tests, scenarios and mutants show "
-                       "each; with a pattern, which ones")
+      verb->add_option(
+              "--rows",
+              options.rows,
+              "Rows of the specification, with the number of tests, scenarios and mutants of "
+              "each; with a pattern, their names")
           ->type_name("[GLOB]")
           ->expected(0, 1)
           ->excludes(points)
           ->excludes(faults)
           ->excludes(probes);
-  verb->add_option("--json", options.json, "For programs, as JSON; - is standard output")
+  verb->add_option("--json", options.json, "Output as JSON; - is standard output")
       ->type_name("FILE")
       ->needs(rows);
   verb->add_option("--checkout",
                    options.checkout,
-                   "Checkout to read; not given: the one around this program")
+                   "Checkout to read. Not given: the one that has this program")
       ->check(CLI::ExistingDirectory)
       ->needs(rows);
   verb->parse_complete_callback([&options, rows] { options.wants_rows = rows->count() > 0; });
@@ -154,34 +156,36 @@ CLI::App* add_replay(CLI::App& app, ReplayOptions& options) {
   CLI::App* verb = app.add_subcommand(
       "replay",
       "One run again. Exit 0 clean, 1 violation, 125 if a fault's site is not reached any more");
-  verb->add_option("scenario", options.name, "Its name, as list gives it")->required();
-  verb->add_option("--fault", options.faults, "A fault, as a report gives it; may be repeated")
+  verb->add_option("scenario", options.name, "Its name, as list prints it")->required();
+  verb->add_option("--fault", options.faults, "A fault, as a report prints it; may be repeated")
       ->type_name("TEXT")
       ->expected(1)
       ->take_all();
-  verb->add_option("--choices", options.choices, "Who goes on, answer by answer: 1.0.2")
+  verb->add_option(
+          "--choices", options.choices, "Schedule: which actor continues, answer by answer: 1.0.2")
       ->type_name("LIST");
   verb->add_option("--seed", options.seed, "Seed of the answers after the end of the list")
       ->check(whole_number());
   verb->add_option(
-          "--world", options.world, "Which world runs it: real processes, or a simulated kernel")
+          "--world", options.world, "World that runs it: real processes, or a simulated kernel")
       ->check(CLI::IsMember({"kernel", "sim"}))
       ->capture_default_str();
-  verb->add_option("--ambient", options.ambient, "In which kind of processes; the gate lists them")
+  verb->add_option("--ambient", options.ambient, "Ambient to run in; the gate lists them")
       ->type_name("NAME");
-  verb->add_flag("--trace", options.trace, "Print every call, and the probes that were seen");
+  verb->add_flag("--trace", options.trace, "Print every call, and the probes that were hit");
   return verb;
 }
 
 CLI::App* add_stress(CLI::App& app, StressVerbOptions& options) {
   CLI::App* verb = app.add_subcommand(
-      "stress", "The scenarios in real processes that nobody holds, with kills at random instants");
+      "stress",
+      "Runs the scenarios in real processes without a gate, with kills at random instants");
   verb->add_option("--scenario", options.scenario, "Only scenarios whose names match")
       ->type_name("GLOB");
-  verb->add_option("--runs", options.runs, "So many runs, of all scenarios in turn")
+  verb->add_option("--runs", options.runs, "Number of runs, of all scenarios in turn")
       ->check(whole_number())
       ->capture_default_str();
-  verb->add_option("--seed", options.seed, "Seed of who is killed, and when")
+  verb->add_option("--seed", options.seed, "Seed of which process is killed, and when")
       ->check(whole_number())
       ->capture_default_str();
   verb->add_option("--worlds", options.worlds, "Runs at the same time")
@@ -193,8 +197,8 @@ CLI::App* add_stress(CLI::App& app, StressVerbOptions& options) {
 
 CLI::App* add_sweep(CLI::App& app, SweepOptions& options) {
   CLI::App* verb =
-      app.add_subcommand("sweep", "Remove what is left of trees whose processes were all killed");
-  verb->add_option("--runtime", options.runtime, "Folder of the trees. Not given: the usual one")
+      app.add_subcommand("sweep", "Remove the leftovers of trees whose processes were all killed");
+  verb->add_option("--runtime", options.runtime, "Folder of the trees. Not given: the default one")
       ->type_name("FOLDER");
   return verb;
 }
@@ -204,7 +208,7 @@ CLI::App* add_tracker(CLI::App& app, TrackerOptions& options) {
       app.add_subcommand("tracker", "The daemon that counts references; the library starts it");
   CLI::Option* tree = verb->add_option("tree", options.tree, "Folder of its tree");
   CLI::Option* loky =
-      verb->add_option("--loky-fd", options.loky_fd, "Speak loky's line protocol on this pipe")
+      verb->add_option("--loky-fd", options.loky_fd, "Use loky's line protocol on this pipe")
           ->check(CLI::Range(0, fd_most));
   tree->excludes(loky);
   return verb;
@@ -212,7 +216,7 @@ CLI::App* add_tracker(CLI::App& app, TrackerOptions& options) {
 
 CLI::App* add_mutants(CLI::App& app, MutantsOptions& options) {
   CLI::App* verb = app.add_subcommand(
-      "mutants", "Plant bugs in a copy, one by one, and say who of the harness sees them");
+      "mutants", "Plants bugs in a copy, one by one, and reports which checks find them");
   CLI::Option* names =
       verb->add_option("names", options.names, "Only mutants whose names match")->type_name("GLOB");
   CLI::Option* row =
@@ -226,32 +230,34 @@ CLI::App* add_mutants(CLI::App& app, MutantsOptions& options) {
   verb->add_option(
           "--by",
           options.by,
-          "Who hunts them, the cheapest first, until one sees it. Not given: all of " + sentences)
+          "Checks to run, the cheapest first, until one finds it. Not given: all of " + sentences)
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::IsMember(hunters));
-  verb->add_flag("--all-hunters", options.all_hunters, "Go on with the others when one sees it");
-  verb->add_flag("--again", options.again, "Try what was tried before, too");
+  verb->add_flag(
+      "--all-hunters", options.all_hunters, "Continue with the others when one finds it");
+  verb->add_flag("--again", options.again, "Repeat trials that have a result, too");
   verb->add_option("--checkout",
                    options.checkout,
-                   "Checkout to read; not given: the one around this program")
+                   "Checkout to read. Not given: the one that has this program")
       ->check(CLI::ExistingDirectory);
   verb->add_option("--budget",
                    options.budget,
-                   "Seconds at most of each gate. Not given: until it has looked at everything")
+                   "Maximum seconds of each gate. Not given: until it is complete")
       ->check(above_zero());
   verb->add_option("--seed", options.seed, "Seed of the gate's random runs, and of --draw")
       ->check(whole_number())
       ->capture_default_str();
-  verb->add_option("--json", options.json, "The verdicts for programs, as JSON")->type_name("FILE");
+  verb->add_option("--json", options.json, "The verdicts, as JSON")->type_name("FILE");
   CLI::Option* list = verb->add_flag("--list", options.list, "List the mutants");
   CLI::Option* check =
       verb->add_flag("--check", options.check, "Only check whether the patches still apply")
           ->excludes(list);
-  verb->add_option("--draw",
-                   options.draw,
-                   "Instead of those of the checkout, so many new ones, made by small changes of "
-                   "its code")
+  verb->add_option(
+          "--draw",
+          options.draw,
+          "Instead of the mutants of the checkout, this many new ones, made by small changes "
+          "of its code")
       ->check(CLI::Range(1, mutants_drawn_most))
       ->excludes(names)
       ->excludes(row)
@@ -262,18 +268,17 @@ CLI::App* add_mutants(CLI::App& app, MutantsOptions& options) {
 
 CLI::App* add_bench(CLI::App& app, BenchOptions& options) {
   CLI::App* verb = app.add_subcommand(
-      "bench", "Measure the library beside the limits of the machine, and its peers");
-  CLI::Option* json =
-      verb->add_option("--json", options.json, "Google Benchmark's report for programs, as JSON")
-          ->type_name("FILE");
+      "bench", "Measure the library, the limits of the machine, and other libraries");
+  CLI::Option* json = verb->add_option("--json", options.json, "Google Benchmark's report, as JSON")
+                          ->type_name("FILE");
   CLI::Option* filter = verb->add_option("--filter", options.filter, "Only benchmarks that match")
                             ->type_name("REGEX");
   CLI::Option* quick =
-      verb->add_flag(
-              "--quick", options.quick, "Under a minute: none of the largest sizes, and seldom")
+      verb->add_flag("--quick",
+                     options.quick,
+                     "Under a minute: without the largest sizes, with few repetitions")
           ->excludes(filter);
-  verb->add_option(
-          "--profile", options.profile, "Where the time of this benchmark goes, and nothing else")
+  verb->add_option("--profile", options.profile, "Only show where this benchmark spends its time")
       ->type_name("NAME")
       ->excludes(filter)
       ->excludes(quick)
@@ -283,7 +288,7 @@ CLI::App* add_bench(CLI::App& app, BenchOptions& options) {
 
 CLI::App* add_perf(CLI::App& app, PerfOptions& options) {
   CLI::App* verb =
-      app.add_subcommand("perf", "Whether something has become slower; perf --help says more");
+      app.add_subcommand("perf", "Whether something has become slower; see perf --help");
   verb->set_help_flag();  // Its own program answers.
   verb->prefix_command();
   verb->parse_complete_callback([&options, verb] { options.words = verb->remaining(); });

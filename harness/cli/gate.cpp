@@ -153,15 +153,15 @@ class Gate {
       }
       if (!invocation_.worlds.degraded().empty()) {
         invocation_.refuse(fmt::format(
-            "--require {}: not all there: {}", required, invocation_.worlds.degraded()));
+            "--require {}: not fully available: {}", required, invocation_.worlds.degraded()));
         return false;
       }
     }
     return true;
   }
 
-  /// Tests the warden like the rest of the harness: by what it has to detect. In a child process,
-  /// because it takes all children of a process for processes to watch.
+  /// Tests the warden like the rest of the harness: by faults that it has to detect. In a child
+  /// process, because it watches all children of its process.
   bool warden_works() {
     if (!campaign_.all_scenarios || invocation_.worlds.kind() == "sim") {
       return true;
@@ -181,7 +181,7 @@ class Gate {
         how == Exit::clean
             ? fmt::format("lastref run: {} calls seen, failed, killed before and after",
                           warden::syscalls().size())
-            : "lastref run: cannot watch here; see its --doctor");
+            : "lastref run: cannot watch here; see lastref run --doctor");
     return how != Exit::violation;
   }
 
@@ -235,12 +235,13 @@ class Gate {
       return false;
     }
     if (memory_.outdated()) {
-      notes_.push_back(options_.resume + " was of another build or gate, and begins again");
+      notes_.push_back(options_.resume +
+                       " is of another build or gate; starting from the beginning");
     }
     return true;
   }
 
-  /// Prints the same arguments with the file of what was done.
+  /// Prints the same arguments with the file of completed runs.
   void say_how_to_go_on() {
     std::string command = "lastref";
     for (const char* argument : invocation_.arguments.subspan(1)) {
@@ -248,7 +249,7 @@ class Gate {
     }
     if (options_.resume.empty()) {
       const std::string path = new_temporary_file();
-      std::string why = "there is no folder for a file";
+      std::string why = "no folder for temporary files";
       if (path.empty() ||
           !memory_.open(path, hash_of_gate(options_, invocation_.worlds.kind()), why)) {
         notes_.push_back("cannot be resumed: " + why);
@@ -256,7 +257,7 @@ class Gate {
       }
       command += " --resume " + harness::quoted(path);
     }
-    notes_.push_back("to go on: " + command);
+    notes_.push_back("to continue: " + command);
   }
 
   void give(const Report& report) {

@@ -18,13 +18,13 @@ class Interruption {
   Interruption& operator=(const Interruption&) = delete;
   ~Interruption();
 
-  /// Whether a signal came; callable from any thread.
+  /// Whether a signal arrived; callable from any thread.
   static bool happened() noexcept;
-  /// The signal; 0: none came.
+  /// The signal; 0: none arrived.
   static int signal() noexcept;
 };
 
-/// A new file of our own in the folder for temporary files, for what was done so far; empty if that
+/// Creates a file in the folder for temporary files, for the runs that are completed; empty if that
 /// is impossible.
 std::string new_temporary_file();
 

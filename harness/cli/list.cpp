@@ -82,7 +82,7 @@ std::string lines_of_responses(const CallRow& row) {
     add("others", others);
   }
   if (has(row.traits, Traits::needed)) {
-    lines += "    a tracker in which it fails from then on may leave names to the next start\n";
+    lines += "    if it fails permanently, a tracker may leave names to the next start\n";
   }
   return lines;
 }
@@ -90,11 +90,11 @@ std::string lines_of_responses(const CallRow& row) {
 std::string text_of_points() {
   std::string text =
       "What may be done about each errno:\n"
-      "  ignore     nobody notices, however often it comes\n"
-      "  retry      nobody notices, if it comes once\n"
-      "  answer     it is taken for what it says, and nothing is wrong\n"
-      "  fall back  done elsewhere, or said on standard error, or as below\n"
-      "  fail       the word that it is part of fails with it; a tracker says so\n\n";
+      "  ignore     it has no visible effect, however often it occurs\n"
+      "  retry      it has no visible effect, if it occurs once\n"
+      "  answer     it is a normal result of the call\n"
+      "  fall back  another way is taken, or it is reported on standard error, or as below\n"
+      "  fail       the operation fails with it; a tracker reports it\n\n";
   for (const CallRow& row : call_rows()) {
     text += fmt::format("{:<18} {:<22} {}\n", row.method, row.point, text_of_traits(row));
     text += lines_of_responses(row);

@@ -56,7 +56,7 @@ int act_on(std::span<const char* const> arguments) {
   }
   // A reader would take incomplete output for complete.
   if (!std::cout.flush()) {
-    invocation.refuse("cannot write to standard output all that there was to say");
+    invocation.refuse("write to standard output failed");
   }
   return invocation.exit;
 }

@@ -99,7 +99,7 @@ class MutantsVerb {
   bool find_checkout() {
     checkout_ = options_.checkout.empty() ? checkout_of_program() : options_.checkout;
     if (checkout_.empty()) {
-      invocation_.refuse("mutants: this program does not lie in a checkout; give --checkout");
+      invocation_.refuse("mutants: this program is not in a checkout; give --checkout");
     }
     return !checkout_.empty();
   }
@@ -151,7 +151,7 @@ class MutantsVerb {
 
   Status hunt(Workshop& workshop) {
     Progress progress(options_.draw.value_or(mutants_.size()));
-    std::cerr << "the copy that bugs are planted in:";
+    std::cerr << "the copy for planted bugs:";
     LASTREF_CHECK(workshop.prepare());
     LASTREF_TRY(hunt,
                 Hunt::begin(workshop,
@@ -243,7 +243,7 @@ class MutantsVerb {
   Status finish() {
     std::cout << totals_of(verdicts_, hunters_);
     if (options_.draw) {
-      std::cout << fmt::format("{} were drawn again, because they do not build\n", refused_);
+      std::cout << fmt::format("{} were replaced, because they do not build\n", refused_);
     }
     invocation_.end(exit_of_all());
     if (options_.json.empty()) {

@@ -103,7 +103,7 @@ class Run {
 
   bool read_options() {
     if (options_.command.empty()) {
-      invocation_.refuse("run: which program? It stands behind --");
+      invocation_.refuse("run: name the program and its arguments after --");
       return false;
     }
     watch_.command = options_.command;
@@ -117,8 +117,8 @@ class Run {
     }
     watch_.interrupted_by = Interruption::signal;
     watch_.tell_rest = [](const std::vector<warden::Hung>& all) {
-      std::cerr << lines_of("RESTS", all)
-                << "nothing has moved for 30 s; --timeout gives it an end\n"
+      std::cerr << lines_of("WAITS", all)
+                << "no thread has continued for 30 s; --timeout sets a limit\n"
                 << std::flush;
     };
     for (const std::string& call : options_.also) {
@@ -239,7 +239,7 @@ class Run {
 
   /// A name that differs in another run cannot name a fault.
   void name_points(RunReport& report) {
-    std::cerr << "once more, for names that mean the same in each run\n" << std::flush;
+    std::cerr << "one more run, for names that are the same in each run\n" << std::flush;
     std::uint64_t perturbed = 0;
     const auto other = report.watched.interrupted ? std::nullopt : judged(perturbed);
     report.points =

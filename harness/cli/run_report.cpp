@@ -23,7 +23,7 @@ std::string how_it_ended(const os::ChildExit& root) {
 
 std::string how_it_waits(const warden::Waiting& waiting) {
   if (waiting.inside == "seccomp_do_user_notification") {
-    return ", which a fault holds up";
+    return ", which a fault delays";
   }
   return waiting.inside.empty() || waiting.inside == "0" ? "" : ", " + waiting.inside;
 }
@@ -33,7 +33,7 @@ std::string line_of(const warden::Stayed& each, double grace, bool root_ended) {
                                  each.who.role,
                                  each.who.title,
                                  grace,
-                                 root_ended ? "the root had ended" : "it was told to end",
+                                 root_ended ? "the root had ended" : "it was asked to end",
                                  each.is_zombie ? ", a zombie" : "; we have killed it");
   for (const std::string& lock : each.locks) {
     text += ", holds a lock of " + lock;
@@ -135,9 +135,10 @@ std::string RunReport::verdict() const {
     return "interrupted";
   }
   if (watched.perturbed > 0) {
-    return "not judged: signals took back calls that waited for us, each time";
+    return "no verdict: in each try a signal interrupted a call while lastref held it; --setup "
+           "allows more tries";
   }
-  std::string failure = fails_by_itself() ? fmt::format("the program fails by itself, with {}",
+  std::string failure = fails_by_itself() ? fmt::format("the program itself fails, with {}",
                                                         how_it_ended(watched.root))
                                           : "";
   if (std::string found = findings(); !found.empty()) {
@@ -197,7 +198,7 @@ std::string RunReport::list_text() const {
     text += fmt::format("differs {}\n", points.difference);
   }
   for (const std::string& each : watched.inherited) {
-    text += fmt::format("given   descriptor {}\n", each);
+    text += fmt::format("inherited descriptor {}\n", each);
   }
   return text;
 }
@@ -221,7 +222,7 @@ std::string RunReport::findings_text() const {
         "LEFT BEHIND    {} ({}), made by {}\n", pattern_of(each.path), each.kind, each.maker);
   }
   for (const auto& each : open) {
-    text += fmt::format("OPEN TO OTHERS {} ({}), which anybody can write to, made by {}\n",
+    text += fmt::format("OPEN TO OTHERS {} ({}), which other users can write to, made by {}\n",
                         pattern_of(each.path),
                         each.kind,
                         each.maker);
@@ -230,11 +231,13 @@ std::string RunReport::findings_text() const {
     text += line_of(each, options.grace, !watched.interrupted && !watched.told_to_end);
   }
   if (!watched.stayed.empty() && !left.empty()) {
-    text += "               who stayed may have wanted to remove it: --grace gives more time\n";
+    text +=
+        "               a process that was killed may have removed it later: --grace gives more "
+        "time\n";
   }
-  text += lines_of(watched.interrupted   ? "RESTED"
-                   : watched.is_too_long ? "TOO LONG"
-                                         : "HANGS",
+  text += lines_of(watched.interrupted   ? "WAITED"
+                   : watched.is_too_long ? "TIME LIMIT"
+                                         : "DEADLOCK",
                    watched.hung);
   for (const auto& each : watched.growing) {
     text += fmt::format("GROWS          {}: {} {}, and {} some rounds later, {:.2f} each round\n",
@@ -287,7 +290,7 @@ std::string RunReport::unseen_text() const {
 std::string RunReport::to_text() const {
   std::string text = options.list ? list_text() : "";
   text += faults_text() + findings_text() + unseen_text();
-  text += fmt::format("{} processes, {} calls stopped for a look, {} of them perturbed; root: {}\n",
+  text += fmt::format("{} processes, {} calls examined, {} interrupted by us; root: {}\n",
                       watched.processes.size(),
                       watched.stops,
                       watched.perturbed,
@@ -296,8 +299,9 @@ std::string RunReport::to_text() const {
     text += fmt::format(
         "{} runs{}\n",
         runs,
-        perturbed_runs > 0 ? fmt::format("; {} more were perturbed, and made again", perturbed_runs)
-                           : "");
+        perturbed_runs > 0
+            ? fmt::format("; {} more were interrupted by us, and repeated", perturbed_runs)
+            : "");
   }
   if (exit() != Exit::clean) {
     text += "repeat: " + command_again() + "\n";

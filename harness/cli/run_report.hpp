@@ -15,7 +15,7 @@
 
 namespace lastref::harness {
 
-/// What threads wait in, on separate lines after a word.
+/// The waits of threads, one per line after a word.
 std::string lines_of(std::string_view word, const std::vector<warden::Hung>& all);
 
 struct RunReport {
@@ -44,7 +44,7 @@ struct RunReport {
   bool all_struck() const;
   /// Before any fault, so the effect of a fault is unknown.
   bool fails_by_itself() const;
-  /// "2 left behind, 1 stayed"; empty: nothing was found.
+  /// "2 left behind, 1 stayed"; empty: no findings.
   std::string findings() const;
   std::string command_again() const;
   std::string list_text() const;

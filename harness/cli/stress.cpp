@@ -13,7 +13,7 @@ namespace {
 
 void print(const StressViolation& violation) {
   const std::string killed =
-      violation.killed.empty() ? "nobody" : fmt::format("{}", fmt::join(violation.killed, ", "));
+      violation.killed.empty() ? "none" : fmt::format("{}", fmt::join(violation.killed, ", "));
   std::cout << fmt::format("VIOLATION {}\n", violation.scenario)
             << fmt::format("  claim         {}\n", violation.finding.claim)
             << fmt::format("  observed      {}\n", violation.finding.seen)
@@ -54,7 +54,7 @@ void run(const StressVerbOptions& options, Invocation& invocation) {
     std::cout << fmt::format("left out: {}: {}\n", scenario, why);
   }
   for (const auto& [scenario, why] : report.without_kills) {
-    std::cout << fmt::format("nobody killed: {}: {}\n", scenario, why);
+    std::cout << fmt::format("no process killed: {}: {}\n", scenario, why);
   }
   std::cout << fmt::format(
       "{} runs without gates of {} scenarios, {} of them with kills: {} processes killed; {} "

@@ -19,7 +19,7 @@ void run(const SweepOptions& options, Invocation& invocation) {
     return;
   }
   std::cout << fmt::format(
-      "removed {} dead trees and {} things they had left; {} things could not be removed; "
+      "removed {} dead trees and {} of their leftovers; {} things could not be removed; "
       "{} trees are alive\n",
       swept->trees,
       swept->names,

@@ -287,7 +287,7 @@ void Campaign::plan(const Cell& cell) {
 }
 
 /// One world at a time runs big scenarios, while the others run cells; a single world runs the big
-/// ones last.
+/// ones after the cells.
 std::optional<Job> Campaign::next_of_matrix() {
   if (is_over()) {
     return std::nullopt;

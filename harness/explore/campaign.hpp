@@ -1,12 +1,12 @@
-// Campaign: the main job. Each scenario runs clean, twice; then every fault of its matrix is
-// injected; then each runs in every ambient, clean and with a few kills drawn by the seed; then
-// come random orders and pairs of faults. Scenarios that are too big for the matrix only run clean,
-// and twice only in a full campaign.
+// Campaign: runs every scenario clean, twice, and then injects every fault of its matrix. Then each
+// scenario runs in every ambient, clean and with a few kills drawn by the seed. Random orders and
+// pairs of faults come last. Scenarios that are too big for the matrix only run clean, and twice
+// only in a full campaign.
 //
 // The catalog, the seed and the clean runs alone decide what is tried. Neither the budget nor the
-// number of worlds changes the total, only how far the list is processed. Where there is a budget,
-// the big scenarios do not use it up: they run during the matrix, in one world at a time, and
-// second clean runs are made only in its first half. The report names what was left out.
+// number of worlds changes the total, only how far the list is processed. If there is a budget, the
+// big scenarios do not use it up: they run during the matrix, in one world at a time, and second
+// clean runs are made only in its first half. The report names what was left out.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@
 
 namespace lastref::harness {
 
-/// Random runs where neither their number nor a budget is given.
+/// Number of random runs if neither a number nor a budget is given.
 inline constexpr std::size_t random_runs_usual = 5000;
 
 struct CampaignOptions {

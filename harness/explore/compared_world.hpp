@@ -66,7 +66,7 @@ class ComparedWorlds {
   explicit ComparedWorlds(std::span<World* const> worlds);
 
   std::span<World* const> all() const noexcept { return all_; }
-  /// The number of clean runs made to learn from.
+  /// The number of clean runs that possible results are taken from.
   std::size_t runs_to_compare() const noexcept { return clean_.runs(); }
 
  private:

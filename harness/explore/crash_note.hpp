@@ -1,8 +1,8 @@
-// CrashNote: records what a thread runs in this very program, so that a crash of it is a finding.
+// CrashNote: records what a thread runs in this program, so that a crash of it is a finding.
 //
 // The sim runs the product in the process that judges it, so a crash ends everything. Therefore
-// each thread records its current run, and the handler of a deadly signal reports it before the
-// end.
+// each thread records its current run, and the handler of a fatal signal reports it before the
+// process ends.
 #pragma once
 
 #include <string>

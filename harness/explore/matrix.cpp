@@ -87,7 +87,7 @@ void add_faults(const FaultRow& row,
       }
       break;
     case FaultEffect::interrupt:
-      // Any interrupted process may die of it, except a tracker (T1).
+      // An interrupt may end any process except a tracker (T1).
       if (base_of(site.role) == tracker_role) {
         to.push_back(fault);
       }

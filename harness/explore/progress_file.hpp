@@ -30,7 +30,7 @@ struct Aftermath {
 
 class ProgressFile {
  public:
-  /// Without a file: `open` writes what was added before.
+  /// Without a file: `open` writes the runs that were added before.
   ProgressFile() = default;
 
   /// Reads the existing content, and appends to it. `build` distinguishes builds and their gates.

@@ -1,8 +1,9 @@
-// Second level: faults at moments of the program that no clean run has, because something has to go
-// wrong first: a new tracker, the handling of an error, the clean-up of dead trees.
+// Second level: faults at sites that no clean run reaches, because something has to fail first: a
+// new
+// tracker, the handling of an error, the clean-up of dead trees.
 //
 // The first fault is one of the matrix, and the crossings of its run after the injection are
-// examined. For each moment (see site_matrix) that was in no clean run of any scenario, the seed
+// examined. For each site (see site_matrix) that was in no clean run of any scenario, the seed
 // draws one crossing, with the first fault that led to it; all useful faults are injected there.
 // The result does not depend on the order in which the runs are added. Known plans are added to it.
 #pragma once

@@ -1,11 +1,12 @@
-// Site matrix: the cells of all matrices, without those that repeat another cell at the same moment
-// of the program.
+// Site matrix: the cells of all matrices, without those that repeat another cell at the same site
+// of
+// the program.
 //
-// A moment is a role, a call, and the call stack of the implementation that leads to it
-// (instrument/callers): the first call of a tree's start is one moment in a hundred scenarios, and
-// so are the thousand rounds of a loop. For each moment and each fault a few cells represent all. A
-// seed draws them from as many scenarios as possible, because the effect of a fault also depends on
-// the rest of the state. Other seeds draw others. A cell with unknown callers represents itself.
+// A site is a role, a call, and the call stack of the implementation that leads to it
+// (instrument/callers): the first call of a tree's start is one site in a hundred scenarios, and so
+// are the thousand rounds of a loop. For each site and each fault a few cells represent all. A seed
+// draws them from as many scenarios as possible, because the effect of a fault also depends on the
+// rest of the state. Other seeds draw others. A cell with unknown callers represents itself.
 //
 // Pure: the same matrices and seed give the same cells.
 #pragma once

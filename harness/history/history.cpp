@@ -282,7 +282,7 @@ class HistoryOracle {
   /// Why an existing value cannot have come from any put.
   std::string misfit_of(const Slot& slot) const {
     if (slot.misfit == nullptr) {
-      return slot.untrue == nullptr ? told(*slot.sight) + ", which nobody put"
+      return slot.untrue == nullptr ? told(*slot.sight) + ", which no put stored"
                                     : told(*slot.sight) + ", though " + told(*slot.untrue);
     }
     const Operation* proof = slot.proof(history_.refusals);
@@ -362,9 +362,9 @@ class HistoryOracle {
       case Ending::value:
         return named(operation) + " saw " + text_of_value(operation.value);
       case Ending::yes:
-        return named(operation) + " came back true";
+        return named(operation) + " returned true";
       case Ending::no:
-        return named(operation) + " came back false";
+        return named(operation) + " returned false";
     }
     LASTREF_ASSERT(false);
   }

@@ -1,7 +1,7 @@
 // History: the operations of callers of a write-once cache and their answers, and the oracle
 // `linearizable`.
 //
-// A history is lawful if each operation can be given one moment between its invocation and its
+// A history is valid if each operation can be given one moment between its invocation and its
 // return, such that in the order of those moments a slot takes the first value that it is offered
 // and keeps it, and takes none once the cache is frozen. The oracle is exact: it reports a finding
 // exactly when there are no such moments.
@@ -11,11 +11,11 @@
 //   after  the invocation of that put, and of every get that saw nothing,
 //   before the return of that put, of every get that saw the value, and of every put that
 //          returned false.
-// For example: put 0xa by a [1..9] = true, get by b [2..4] = none, get by c [3..6] = 0xa is lawful,
+// For example: put 0xa by a [1..9] = true, get by b [2..4] = none, get by c [3..6] = 0xa is valid,
 // with x anywhere in 2..6; if b had asked in [7..8], there would be no x. Without a value there is
 // no x, and a put that returned false needs a freeze before its return. So each slot makes at most
 // one demand on the moment z at which the cache freezes: not before the earliest x, or not after
-// the earliest return of a put that returned false. What remains is one z for all slots.
+// the earliest return of a put that returned false. What remains is to find one z for all slots.
 //
 // Limits: a history covers one cache, so preload, which replaces the cache, begins a new history.
 // Values are compared by their hash, so two with the same hash count as one.

@@ -266,8 +266,8 @@ std::string_view FdNames::joined(std::string_view prefix, std::string_view rest)
 
 std::uint32_t FdNames::count(std::string_view name, std::string_view object) {
   const std::scoped_lock held(mutex_);
-  // Both hashes are of short words of one run; a collision would merge two counts, the same in each
-  // run.
+  // Both hashes are of short words of one run. A collision would merge two counts, in the same way
+  // in each run.
   return ++counts_[hash_of(name) * 31 + hash_of(object)];
 }
 

@@ -234,7 +234,7 @@ void PlanInterceptor::after(const PendingCall& pending_call, const CallResult& h
     }
   }
   crosses(nullptr);
-  // A new tracker knows everything that the one before it knew.
+  // A new tracker knows everything that its predecessor knew.
   if (is_settled(pending_call) && state_.wants_look()) {
     look();
   }

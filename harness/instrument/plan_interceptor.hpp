@@ -78,7 +78,7 @@ class PlanInterceptor : public Interceptor {
   bool strikes_at(std::string_view name) const noexcept;
   /// In a call that has waited: does not return if the calling thread is to die in it.
   void strike_if_blocked() noexcept;
-  /// A record of it with everything except its result, or nullptr; to be published.
+  /// Makes a record of it with everything except its result, or nullptr; to be published.
   Record* record(const PendingCall& pending_call, RecordKind kind) noexcept;
 
   virtual PendingFaults& pending() noexcept = 0;

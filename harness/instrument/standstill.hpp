@@ -1,4 +1,5 @@
-// Standstill: what is tried when no thread of a run can continue, the same in every world.
+// Standstill: the actions that are tried when no thread of a run can continue, the same in every
+// world.
 #pragma once
 
 namespace lastref::harness {

@@ -87,7 +87,7 @@ inline constexpr std::string_view fd_left = "fd_left";
 inline constexpr std::string_view refuted = "refuted";
 /// text: what was seen instead
 inline constexpr std::string_view seen = "seen";
-/// No thread could continue, so one that awaited a signal was told that it does not come.
+/// No thread could continue, so an `await` of one failed: its signal cannot come.
 inline constexpr std::string_view let_down = "let_down";
 /// The body of a role returned an error. text: which
 inline constexpr std::string_view failed = "failed";

@@ -1,8 +1,8 @@
 // Hunt: gives one mutant after another to its hunters, the cheapest first.
 //
-// Known results are reused: neither a hunt that an earlier run of the program made with the same
-// sources, patch and command, nor a build for it, is repeated. Before a command is trusted to have
-// seen a bug, it is run once where none is planted.
+// Known results are reused. If an earlier run of the program made a hunt with the same sources,
+// patch and command, neither that hunt nor a build for it is repeated. A result of a command counts
+// only if the command finds nothing without a planted bug; this is checked once.
 #pragma once
 
 #include <cstdint>

@@ -121,7 +121,7 @@ Trial judge_gate(const ProgramEnd& end) {
     return looked(Sight::incomplete, end.report);
   }
   if (auto reported = trial_of_gate(end.report)) {
-    // It was seen, but the reader should know that the same plan did not show it again.
+    // The bug was found, but a second run of the same plan did not find it; the report says so.
     const bool once = end.code && Exit(*end.code) == Exit::not_deterministic;
     reported->seen = (once ? "only once: " : "") + reported->seen;
     return *std::move(reported);

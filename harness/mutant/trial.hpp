@@ -13,7 +13,7 @@
 
 namespace lastref::harness {
 
-/// What a hunter knows about a build when it has ended.
+/// The result of a hunter for a build.
 enum class Sight : std::uint8_t {
   saw,         ///< It is bad.
   nothing,     ///< It checked everything that it checks.

@@ -107,8 +107,8 @@ std::string Workshop::log_of(const std::string& name, const char* what) const {
   return fmt::format("{}/{}.{}.txt", folder_, name, what);
 }
 
-/// A file is written only if it differs: its time decides what is compiled again, so it must not
-/// become older than an object that was made of another text.
+/// A file is written only if it differs. Its time decides what is compiled again, so it must never
+/// be older than an object that was made of another text.
 Status Workshop::match(const std::string& file) {
   const fs::path from = fs::path(checkout_) / file;
   const fs::path to = fs::path(tree()) / file;

@@ -50,7 +50,7 @@ class Workshop {
   Status plant(const Planting& planting);
   Status take_out(const Mutant& mutant);
 
-  /// Builds what the hunter runs, with what is planted; nothing if no test names the row. False if
+  /// Builds what the hunter runs, with the planted bug; nothing if no test names the row. False if
   /// it does not build.
   Result<bool> build_for(Hunter hunter, const HuntOptions& options, const std::string& name);
   /// Runs a command of a hunter, for at most `seconds`. `name` is the prefix of its logs.

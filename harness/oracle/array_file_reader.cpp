@@ -77,27 +77,27 @@ ReadFile<std::string_view> check_data(std::string_view text, std::string_view da
   const auto item_size = item_size_of(*descr);
   const auto elements = elements_of(*shape);
   if (!item_size || !elements) {
-    return not_whole("a type or a shape that nobody can read");
+    return not_whole("an unreadable type or shape");
   }
   const bool is_record = *item_size == 0;
   const bool fits = is_record ? (*elements == 0 ? data.empty() : data.size() % *elements == 0)
                               : data.size() == *item_size * *elements;
   return fits ? ReadFile<std::string_view>(data)
               : not_whole(std::to_string(data.size()) + " bytes of data, where " +
-                          std::to_string(*elements) + " elements are to be");
+                          std::to_string(*elements) + " elements are expected");
 }
 
 }  // namespace
 
 ReadFile<std::string_view> read_array_file(std::string_view bytes) {
   if (!bytes.starts_with(magic) || bytes.size() <= text_size_at) {
-    return not_whole("no file of an array");
+    return not_whole("not a file of an array");
   }
   const auto version = static_cast<unsigned char>(bytes[version_at]);
   const std::size_t size_of_size = version == 1 ? 2 : 4;
   const std::size_t text_at = text_size_at + size_of_size;
   if (version < 1 || version > 3 || bytes[version_at + 1] != 0 || bytes.size() < text_at) {
-    return not_whole("a version that nobody can read");
+    return not_whole("an unknown version");
   }
   const std::uint64_t text_size = number_in(bytes, text_size_at, size_of_size);
   if (text_size > bytes.size() - text_at || text_size == 0) {

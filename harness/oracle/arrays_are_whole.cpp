@@ -27,8 +27,8 @@ std::optional<std::set<std::string>> announced_arrays(std::span<const Record> re
   return all_known ? std::optional(std::move(hashes)) : std::nullopt;
 }
 
-/// The files of arrays. If the scenario announces what it sends, each has the data of something
-/// sent.
+/// The files of arrays. If the scenario records the arrays that it sends, each file has the data of
+/// one of them.
 Judgement arrays_are_whole(const Evidence& evidence) {
   Judgement judgement;
   const auto announced = announced_arrays(evidence.records);

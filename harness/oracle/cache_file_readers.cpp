@@ -74,19 +74,19 @@ std::optional<std::string> what_is_wrong_with_head(std::string_view bytes) {
   const std::uint64_t length = number_in(bytes, length_at, word_size);
   if (number_in(bytes, version_at, word_size) != version ||
       !is_hexadecimal(bytes.substr(id_at, id_size))) {
-    return "a head that nobody can read";
+    return "an unreadable head";
   }
   if (length == 0 || length > (bytes.size() - slots_at) / word_size) {
     return "it ends before its " + std::to_string(length) + " slots do";
   }
   if (number_in(bytes, end_at, word_size) < slots_at + length * word_size) {
-    return "it says that its values begin among its slots";
+    return "according to its head, its values begin among its slots";
   }
   if (number_in(bytes, frozen_at, word_size) > frozen) {
-    return "it says neither that it is frozen nor that it is not";
+    return "its head has an unknown value for frozen";
   }
   const std::uint64_t last = number_in(bytes, last_at, word_size);
-  return last > bytes.size() ? std::optional<std::string>("the last value lies behind its end")
+  return last > bytes.size() ? std::optional<std::string>("the last value ends after the file")
                              : std::nullopt;
 }
 

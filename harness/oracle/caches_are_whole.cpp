@@ -33,9 +33,9 @@ std::optional<std::string> stranger_in(const std::vector<StoredValue>& values, c
   const auto found = std::ranges::find_if(values, [&](const StoredValue& each) {
     return !puts.contains(std::to_string(each.slot) + ' ' + std::to_string(hash_of(each.bytes)));
   });
-  return found == values.end()
-             ? std::nullopt
-             : std::optional("slot " + std::to_string(found->slot) + " has what nobody put there");
+  return found == values.end() ? std::nullopt
+                               : std::optional("slot " + std::to_string(found->slot) +
+                                               " has a value that no put stored");
 }
 
 /// The pid at the start of the name of a live cache.
@@ -74,8 +74,8 @@ bool is_preserved(std::string_view path, std::span<const Record> before) {
   });
 }
 
-/// The files of live caches, as soon as their maker has made them: each slot has a value that was
-/// put there.
+/// The files of live caches, as soon as they are complete: each slot has a value that was put
+/// there.
 Judgement live_caches_are_whole(const Evidence& evidence) {
   Judgement judgement;
   const Puts puts = puts_of(evidence.records);

@@ -173,7 +173,7 @@ bool is_out_of_locations(const Struck& struck) {
          });
 }
 
-/// A sweep does what it can, and reports what remains.
+/// A sweep does what is possible, and reports the rest.
 bool is_said_by_a_sweep(const Struck& struck) {
   return struck.words.back() == "sweep" && any_later(struck, has_spoken);
 }
@@ -187,9 +187,9 @@ bool is_answered(const Struck& struck) {
     return is_answered_by_its_word(struck) || is_said_by_a_sweep(struck) ||
            (is_hired(struck.failed) && any_later(struck, is_told));
   }
-  // Outside of any operation no caller waits for the error: the next operation meets its
-  // consequences. And an operation that removes what it made reports the error before that; no-leak
-  // judges whether it remains.
+  // Outside of any operation, no caller waits for the error: the next operation meets its
+  // consequences. An operation that removes what it created reports the error that made it do so;
+  // no-leak judges whether the thing remains.
   const bool is_second = struck.words.empty() || is_removal(struck.failed.call);
   const bool is_heard = any_later(struck, is_second ? is_felt : is_told);
   return is_heard || any_later(struck, made_good) || any_later(struck, has_spoken) ||
@@ -205,8 +205,8 @@ bool may_be_told(const Struck& struck) {
          });
 }
 
-/// Whether the error has to be reported. The scenario gets the errors of its own calls; a failed
-/// write to standard error cannot be reported; and leaving promises only to do what is possible,
+/// Whether the error has to be reported. The scenario gets the errors of its own calls. A failed
+/// write to standard error cannot be reported. And a leave promises only to do what is possible,
 /// which no-leak judges.
 bool matters(const Record& failed, const Operations& operations) {
   return failed.object != "stderr" && !operations.is_own(failed) &&
@@ -247,10 +247,10 @@ Struck struck_by(const Evidence& evidence, std::size_t at, const Operations& ope
 }
 
 Finding unheard(const Record& failed) {
-  return {.claim = "error-surfaced: an error is retried away, or somebody is told",
+  return {.claim = "error-surfaced: an error is retried with success, or reported",
           .seen = name_of_error(failed.error) + " of " + std::string(failed.role.view()) + '/' +
                   std::string(failed.name.view()) + '(' + std::string(failed.object.view()) + ")#" +
-                  std::to_string(failed.k) + " went unheard"};
+                  std::to_string(failed.k) + " was not reported"};
 }
 
 /// An injected error is retried, handled as documented, or reported.

@@ -107,17 +107,17 @@ class HeldFirst {
       references += other != mapped.objects.end() && other->second == object->second ? count : 0;
     }
     if (const std::int64_t maps = mapped.maps[object->second]; maps > references) {
-      judgement_.findings.push_back({.claim = "held-first: who lets go of a file has unmapped it",
-                                     .seen = std::string(record.role.view()) + " lets go of " +
-                                             std::string(record.text.view()) + ", and keeps " +
-                                             std::to_string(maps) + " maps and " +
-                                             std::to_string(references) + " references"});
+      judgement_.findings.push_back(
+          {.claim = "held-first: a process releases a file after it has unmapped it",
+           .seen = std::string(record.role.view()) + " releases " +
+                   std::string(record.text.view()) + ", and keeps " + std::to_string(maps) +
+                   " maps and " + std::to_string(references) + " references"});
     }
   }
 
   void complain(const Record& record, const Word& word) {
     judgement_.findings.push_back(
-        {.claim = "held-first: what could not be held is not mapped",
+        {.claim = "held-first: a file that could not be held is not mapped",
          .seen = std::string(record.role.view()) + " could not hold " + std::string(word.not_held) +
                  " (" + name_of_error(word.error) + "), and rebuilt an array of it"});
   }

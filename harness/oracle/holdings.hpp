@@ -51,7 +51,7 @@ class Holdings {
   std::string_view name_of(std::uint16_t process, std::string_view counted) const noexcept;
   /// The role that a process is in.
   std::string role_of(std::uint16_t process) const;
-  /// The process that has, or had last, this pid.
+  /// The process that has this pid, or had it last.
   std::optional<std::uint16_t> process_of(os::Pid pid) const noexcept;
 
  private:

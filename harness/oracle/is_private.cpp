@@ -28,8 +28,8 @@ Judgement is_private(const Evidence& evidence) {
         mode[digit] = static_cast<char>('0' + ((record.value >> shift) & 7));
       }
       judgement.findings.push_back(
-          {.claim = "private: files are made 0600 and folders 0700, from their first instant",
-           .seen = std::string(record.text.view()) + " was made " + mode});
+          {.claim = "private: files are created with mode 0600, and folders with 0700",
+           .seen = std::string(record.text.view()) + " was created with " + mode});
     }
   }
   return judgement;

@@ -96,7 +96,7 @@ Judgement ledgers_are_whole(const Evidence& evidence) {
     }
     if (ledger->is_cut_short && !may_be_cut_short(before)) {
       judgement.findings.push_back(
-          broken_file("a ledger", look, "its last record is cut short, and nobody was killed"));
+          broken_file("a ledger", look, "its last record is cut short, and no process was killed"));
     }
     for (const std::string& name : ledger->names) {
       moment.names.insert(journal_text(name));

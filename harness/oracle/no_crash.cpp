@@ -16,9 +16,8 @@ Judgement no_crash(const Evidence& evidence) {
       const std::string what = record.value > 0
                                    ? "died of signal " + std::to_string(record.value)
                                    : "exited by itself with " + std::to_string(-record.value);
-      judgement.findings.push_back(
-          {.claim = "no-crash: a process dies of nothing but a planned kill",
-           .seen = std::string(record.role.view()) + ' ' + what});
+      judgement.findings.push_back({.claim = "no-crash: a process dies only of a planned kill",
+                                    .seen = std::string(record.role.view()) + ' ' + what});
     }
   }
   return judgement;

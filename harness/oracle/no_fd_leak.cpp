@@ -1,5 +1,4 @@
-// no-fd-or-map-leak: a process that ends in an orderly way has closed what it opened, and reaped
-// its children.
+// no-fd-or-map-leak: a process that exits has closed what it opened, and reaped its children.
 //
 // The instruments keep count and report leftovers. In the kernel world /proc of the process is
 // checked as well, which does not depend on that count; the text of the fact says which.
@@ -34,7 +33,7 @@ bool is_excused(const Evidence& evidence, const Record& left) {
   });
 }
 
-/// A process that ends in an orderly way has closed what it opened, and reaped its children.
+/// A process that exits has closed what it opened, and reaped its children.
 Judgement no_fd_leak(const Evidence& evidence) {
   Judgement judgement;
   for (const Record& record : evidence.records) {
@@ -46,8 +45,8 @@ Judgement no_fd_leak(const Evidence& evidence) {
     if (is_fact(record, fact::fd_left) && !is_excused(evidence, record)) {
       judgement.findings.push_back(
           {.claim =
-               "no-fd-or-map-leak: who ends in good order has closed what it opened, and reaped "
-               "its children",
+               "no-fd-or-map-leak: a process that exits has closed what it opened, and reaped its "
+               "children",
            .seen = std::string(record.role.view()) + " left " + std::string(record.object.view()) +
                    (record.text.empty() ? "" : ", ") + std::string(record.text.view())});
     }

@@ -10,8 +10,8 @@ Judgement no_hang(const Evidence& evidence) {
   judgement.look = {.seen = 1, .filled = evidence.records.empty() ? 0U : 1U};
   for (const Record& record : evidence.records) {
     if (is_fact(record, fact::hang)) {
-      judgement.findings.push_back({.claim = "no-hang: every run comes to its end",
-                                    .seen = std::string(record.text.view())});
+      judgement.findings.push_back(
+          {.claim = "no-hang: every run ends", .seen = std::string(record.text.view())});
     }
   }
   return judgement;

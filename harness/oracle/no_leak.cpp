@@ -52,7 +52,7 @@ bool may_leave(const Evidence& evidence, const Record& record) {
 }
 
 /// Why no process could clean up at once: a needed call failed, the whole tree was killed, or the
-/// last tracker was killed and the root did not remain in the tree to start another.
+/// last tracker was killed after the root had left the tree, so that none started another.
 Waiver why_not_at_once(const Evidence& evidence) {
   bool tracker_was_killed = false;
   bool tracker_ever = false;
@@ -119,8 +119,8 @@ bool lies_in(std::string_view path, std::string_view name) {
   return path.starts_with(name) && (path.size() == name.size() || path[name.size()] == '/');
 }
 
-/// What a next start can know, in the format of the journal: the trees that have their locks, and
-/// the names in their ledgers.
+/// The state that a next start can see, in the format of the journal: the trees that have their
+/// locks, and the names in their ledgers.
 std::vector<std::string> known_to_a_sweep(const Evidence& evidence) {
   std::map<std::string_view, std::string_view> ledgers;  // Their last contents.
   for_each_file(
@@ -176,7 +176,7 @@ Judgement no_leak(const Evidence& evidence) {
   complain(judgement.findings,
            evidence,
            left,
-           "no-leak: every name created is removed when the last process is gone");
+           "no-leak: every name created is removed when the last process has ended");
   return judgement;
 }
 
@@ -204,7 +204,7 @@ Judgement no_leak_at_next_start(const Evidence& evidence) {
     complain(judgement.findings,
              evidence,
              left,
-             "no-leak: every name created is removed past the next start");
+             "no-leak: every name created is removed by the next start");
   }
   return judgement;
 }

@@ -8,7 +8,7 @@ namespace lastref::harness::oracle {
 namespace {
 
 constexpr std::string_view premature_claim =
-    "no-premature-unlink: what a live process holds is not cleaned up";
+    "no-premature-unlink: a name that a live process holds is not cleaned up";
 
 /// The resource that a successful removal removes, in the format of the journal; empty if there is
 /// none.

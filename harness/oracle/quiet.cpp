@@ -30,7 +30,7 @@ Judgement quiet(const Evidence& evidence) {
   for (const std::string& noise : evidence.scenario.expected_noise) {
     ++judgement.look.filled;
     if (evidence.standard_error.find(noise) == std::string_view::npos) {
-      judgement.findings.push_back({.claim = "quiet: what users have to know is said",
+      judgement.findings.push_back({.claim = "quiet: what users have to know is reported",
                                     .seen = "nothing like \"" + noise + "\" on standard error"});
     }
   }
@@ -41,7 +41,7 @@ Judgement quiet(const Evidence& evidence) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
     judgement.look.filled += line.empty() ? 0U : 1U;
     if (!line.empty() && !is_expected(evidence.scenario, line)) {
-      judgement.findings.push_back({.claim = "quiet: with nothing wrong, nothing is said",
+      judgement.findings.push_back({.claim = "quiet: without an error, nothing is reported",
                                     .seen = "\"" + std::string(line) + "\" on standard error"});
     }
   }

@@ -1,8 +1,8 @@
 // Results: the result of a run, and those of clean runs.
 //
 // A clean run in another order may have other results: two workers race for a slot, and one of them
-// learns that it already has a value. So clean runs in several orders show which results are
-// possible. Where they agree, a run without visible faults has to agree as well.
+// is refused because the slot has a value. So clean runs in several orders show which results are
+// possible. If all of them agree, a run without visible faults has to agree as well.
 #pragma once
 
 #include <map>

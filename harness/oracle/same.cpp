@@ -61,7 +61,7 @@ Judgement compare(const RunResults& results, const PossibleResults& possible) {
     judgement.look.filled += values.size() == 1 ? 1U : 0U;
     if (!values.contains(value)) {
       judgement.findings.push_back(
-          {.claim = "same: a fault that nobody may notice changes no result",
+          {.claim = "same: a fault without a visible effect changes no result",
            .seen = result + " is \"" + value + "\", and in clean runs " + list_of(values)});
     }
   }

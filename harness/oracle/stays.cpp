@@ -58,8 +58,8 @@ Judgement stays(const Evidence& evidence) {
     ++judgement.look.filled;
     if (std::ranges::find(evidence.left_after_sweep, path) == evidence.left_after_sweep.end()) {
       judgement.findings.push_back(
-          {.claim = "stays: what was forgotten, and what is another's, is left alone",
-           .seen = std::string(path) + " is gone"});
+          {.claim = "stays: forgotten names, and files of other owners, are left alone",
+           .seen = std::string(path) + " was removed"});
     }
   }
   return judgement;

@@ -69,14 +69,14 @@ class SyncedFirst {
 
   void judge(const Record& record, const Word& word) {
     if (!word.seen_early.empty()) {
-      complain("what a durable cache shows was synced before",
+      complain("a value of a durable cache is synced before it is visible",
                record,
-               std::string(word.seen_early) + " was seen, and not synced");
+               std::string(word.seen_early) + " was visible, and not synced");
     }
     if (!word.is_placed) {
-      complain("what a durable cache shows has its place on the device before the word comes back",
+      complain("the slot of a visible value is synced before the operation returns",
                record,
-               "nothing was synced after it was seen");
+               "nothing was synced after it was visible");
     }
   }
 

@@ -31,7 +31,7 @@ void for_each_file(const Evidence& evidence,
 }
 
 Finding broken_file(std::string_view kind, const FileLook& look, const std::string& why) {
-  return {.claim = "whole: " + std::string(kind) + " under its final name is whole",
+  return {.claim = "whole: " + std::string(kind) + " under its final name is complete",
           .seen = look.path + " (" + std::to_string(look.bytes.size()) + " bytes): " + why};
 }
 

@@ -62,8 +62,8 @@ class WorkersFollow {
     for (auto& [process, life] : lives_) {
       if (life.is_orphan && !cannot_follow(life)) {
         judgement_.findings.push_back(
-            {.claim = "workers-follow: a worker goes with its parent, whatever it is doing",
-             .seen = std::string(life.role) + " lives on, and " + std::string(life.parent) +
+            {.claim = "workers-follow: a worker ends with its parent, whatever it is doing",
+             .seen = std::string(life.role) + " is still running, and " + std::string(life.parent) +
                      " is dead"});
       }
       life.is_orphan = false;

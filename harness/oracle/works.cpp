@@ -11,8 +11,8 @@
 namespace lastref::harness::oracle {
 namespace {
 
-/// In an undisturbed run in the usual order every operation does what it promises, except those
-/// that the scenario means to fail, and every role ends without an error. Without this oracle a
+/// In an undisturbed run in the default order every operation does what it promises, except those
+/// that the scenario expects to fail, and every role ends without an error. Without this oracle a
 /// scenario that stops at its first error would silently test nothing.
 Judgement works(const Evidence& evidence) {
   Judgement judgement;
@@ -37,14 +37,14 @@ Judgement works(const Evidence& evidence) {
     const auto& failing = evidence.scenario.failing_operations;
     if (failed && std::ranges::find(failing, record.name.view()) == failing.end()) {
       judgement.findings.push_back(
-          {.claim = "works: with nothing wrong, every operation does what it says",
+          {.claim = "works: without an error, every operation does what it promises",
            .seen = std::string(record.role.view()) + ' ' + std::string(record.name.view()) + ' ' +
                    std::string(record.text.view()) + " = " + name_of_error(record.error)});
     }
     // The body of a role checks the failures that it expects.
     if (is_fact(record, fact::failed) && !is_late) {
       judgement.findings.push_back(
-          {.claim = "works: with nothing wrong, every role ends without an error",
+          {.claim = "works: without a fault, every role ends without an error",
            .seen = std::string(record.role.view()) + ": " + std::string(record.text.view())});
     }
   }

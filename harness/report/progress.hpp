@@ -1,4 +1,4 @@
-// Progress: the progress of a campaign, for people who wait.
+// Progress: the progress of a campaign, for the terminal.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ LASTREF_NAMED_ENUM(CampaignPhase,
 struct CampaignProgress {
   CampaignPhase phase = CampaignPhase::clean;
   std::size_t done = 0;   ///< of this phase
-  std::size_t total = 0;  ///< 0: as many as the budget allows
+  std::size_t total = 0;  ///< 0: as many as fit into the budget
   std::size_t runs = 0;
   std::size_t violations = 0;
   double seconds = 0;

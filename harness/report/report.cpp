@@ -38,7 +38,7 @@ Count in_ambients(const Report& report) noexcept {
   return all;
 }
 
-/// Whether less was done than planned. The rest may show what was not seen.
+/// Whether the campaign was cut short: the remaining runs may show what was not seen.
 bool is_cut_short(const Report& report) noexcept {
   return report.matrix.all.executed < report.matrix.all.total ||
          report.second_level.all.executed < report.second_level.all.total ||

@@ -43,7 +43,7 @@ struct Violation {
   std::vector<std::string> last_crossings;
 };
 
-/// All violations of one claim in one scenario: the first few in full, the rest counted.
+/// All violations of one claim in one scenario: the first few in full, the others counted.
 struct ViolationGroup {
   std::string scenario;
   std::string claim;

@@ -158,7 +158,7 @@ std::string table_of_ambients(const Report& report) {
   return text + "\n";
 }
 
-/// "a call fails for ever 12, the whole tree was killed 3".
+/// "a call fails permanently 12, the whole tree was killed 3".
 std::string reasons_of(const OracleReport& oracle) {
   std::string text;
   for (std::size_t at = 1; at < oracle.waived.size(); ++at) {
@@ -193,8 +193,8 @@ std::string text_of(const UnpromisedCount<std::uint64_t>& unpromised) {
   if (unpromised.total() == 0) {
     return {};
   }
-  std::string text = fmt::format("  {} more names stayed that nobody had promised to remove:\n",
-                                 unpromised.total());
+  std::string text = fmt::format(
+      "  {} more names remained that no process had promised to remove:\n", unpromised.total());
   for (std::size_t at = 0; at < names_of(WhyUnpromised()).size(); ++at) {
     const auto why = static_cast<WhyUnpromised>(at);
     if (unpromised.count(why) == 0) {
@@ -241,8 +241,9 @@ std::string text_of_speed(const Report& report) {
     text += fmt::format("; a bare tree of four: {:.0f}", *report.bare_loop_per_second);
   }
   if (report.runs_to_compare > 0) {
-    text += fmt::format("\n  {} more clean runs say what a benign fault may come to",
-                        report.runs_to_compare);
+    text +=
+        fmt::format("\n  {} more clean runs show which results are possible with a benign fault",
+                    report.runs_to_compare);
   }
   return text + "\n";
 }
@@ -311,7 +312,8 @@ std::string text_of_share(const Report& report) {
     return {};
   }
   return fmt::format(
-      "  drawn by seed {}: a share of {} of {} faults after a fault, besides known plans, and of "
+      "  drawn by seed {}: a share of {} of {} faults after a fault, in addition to known plans, "
+      "and of "
       "the "
       "scenarios in each ambient; --share 1 tries all\n\n",
       report.seed,

@@ -14,7 +14,7 @@ class Limits {
   virtual ~Limits() = default;
 
   /// Limits the file system of /dev/shm to this many more bytes (rounded up to pages) and inodes,
-  /// until `free_storage` or the end of the last process. False where that is impossible.
+  /// until `free_storage` or the end of the last process. Returns false if that is impossible.
   virtual bool storage(std::uint64_t bytes, std::uint64_t inodes) = 0;
   virtual void free_storage() = 0;
   /// Turns the file system of the spare folder into one that copies on write (btrfs), with space

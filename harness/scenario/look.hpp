@@ -14,16 +14,16 @@ namespace lastref::harness {
 /// Why an oracle does not judge a run.
 LASTREF_NAMED_ENUM(Waiver,
                    (none, "judged"),
-                   // It judges only runs without a fault that may be noticed,
-                   (has_fault, "a fault struck that may be noticed"),
+                   // It judges only runs without a fault that has a visible effect,
+                   (has_fault, "a fault with a visible effect was injected"),
                    // or with an unchanged schedule.
-                   (has_order, "the order was not the usual one"),
+                   (has_order, "the order was not the default one"),
                    // The process to report one fault may have been stopped by the other.
-                   (two_faults, "more than one fault that may be noticed was planned"),
+                   (two_faults, "more than one fault with a visible effect was planned"),
                    // Not everything that is true can be reported.
-                   (fails_for_ever, "a call fails for ever"),
+                   (fails_for_ever, "a call fails permanently"),
                    // A call needed to clean up failed: the leftovers are for the next start.
-                   (has_error, "a call was made to fail that it takes to clean up"),
+                   (has_error, "a call that the clean-up needs was made to fail"),
                    // No process survived to clean up at once: all were killed,
                    (whole_tree, "the whole tree was killed"),
                    // or the tracker was killed when no root was there to start another.

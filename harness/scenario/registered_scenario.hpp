@@ -14,8 +14,9 @@ namespace lastref::harness {
 
 class RegisteredScenario {
  public:
-  /// @param make   called once, when the catalog is first asked for. A scenario without a name is
-  ///               named for its file: "tracker/root_is_killed".
+  /// @param make   called once, at the first use of the catalog. A scenario without a name is named
+  /// for
+  ///                its file: "tracker/root_is_killed".
   explicit RegisteredScenario(
       Scenario (*make)(),
       const std::source_location& where = std::source_location::current()) noexcept

@@ -4,7 +4,7 @@ namespace lastref::harness {
 namespace {
 
 /// A signal that is never given.
-constexpr const char* ungiven = "(nobody gives this signal)";
+constexpr const char* ungiven = "(no role sends this signal)";
 
 }  // namespace
 

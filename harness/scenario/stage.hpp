@@ -62,9 +62,9 @@ class Stage {
   /// Sending the same signal again replaces the bytes.
   virtual void send(const std::string& signal, const std::string& bytes) = 0;
   /// Waits for a signal like `await`, and returns its bytes. They remain for other receivers, and
-  /// are empty if the signal came from `tell`.
+  /// are empty if the signal was sent by `tell`.
   ///
-  /// Errors          no_message_available: no process is left that could give it.
+  /// Errors          no_message_available: no remaining process could send it.
   [[nodiscard]] virtual Result<std::string> receive(const std::string& signal) = 0;
   /// Waits until no other process can continue: every other one is dead or waits.
   void wait_for_quiet();
@@ -88,9 +88,9 @@ class Stage {
   virtual bool resume(const std::string& role) = 0;
   /// SIGKILLs every process in `role`, and returns when they are dead.
   virtual void kill(const std::string& role) = 0;
-  /// SIGINTs every process of the run, including this one and the tracker, as a terminal does at
-  /// Ctrl-C. Returns, if this one survives, when all have died that neither ignore nor block it;
-  /// that is not a crash. A stopped process dies when it is resumed.
+  /// Sends SIGINT to every process of the run, including this one and the tracker, as a terminal
+  /// does at Ctrl-C. Returns, if this one survives, when all have died that neither ignore nor
+  /// block it; that is not a crash. A stopped process dies when it is resumed.
   virtual void interrupt_all() = 0;
   /// How many processes in `role` are alive.
   virtual std::size_t processes(const std::string& role) = 0;
@@ -106,7 +106,7 @@ class Stage {
   /// Bytes of address space that its Os has mapped.
   virtual std::uint64_t mapped() = 0;
 
-  /// Whether no planned fault has been injected so far: then everything goes as the scenario says.
+  /// Whether no planned fault has been injected so far: then everything happens as in a clean run.
   virtual bool is_undisturbed() const noexcept = 0;
   /// A finding of the scenario's own: `claim` does not hold because `seen`.
   virtual void refute(const std::string& claim, const std::string& seen) = 0;

@@ -14,10 +14,12 @@ namespace lastref::harness {
 LASTREF_NAMED_ENUM(WhyUnpromised,
                    // A protocol without a ledger promises nothing past its tracker's failure.
                    (no_ledger, "the tracker of a protocol without a ledger died or failed"),
-                   // Each check was made to report that nothing is there.
-                   (said_to_be_gone, "each look at them was made to say that nothing is there"),
+                   // Each check was made to report that they do not exist.
+                   (said_to_be_gone,
+                    "each check of them was made to report that they do not exist"),
                    // The scenario leaves it on purpose, or it belongs to another scenario.
-                   (scenario, "the scenario leaves them on purpose, or they are another's"));
+                   (scenario,
+                    "the scenario leaves them on purpose, or they belong to another scenario"));
 
 LASTREF_NAMED_ENUM(NameKind,
                    (file, "file"),

@@ -2,11 +2,11 @@
 //
 // One thread runs all processes of a simulated run, so each store would be visible to all at once.
 // Real processors show stores to each other late, and in another order, unless the program requests
-// an order. Therefore a write to a file that another process has mapped becomes visible to it only
-// when C++ says so: the writer has released it, by a store or a change of a shared word with
-// release order, and the other process has acquired. All calls except a write also release; those
-// that may reveal actions of others acquire. A word may be late, too, but only until its process
-// makes a call or ends an operation: by then all processes agree on its value.
+// an order. Therefore a write to a file that another process has mapped becomes visible to that
+// process only when C++ guarantees it: the writer has released it, by a store or a change of a
+// shared word with release order, and the other process has acquired. All calls except a write also
+// release; those that may reveal actions of others acquire. A word may be late, too, but only until
+// its process makes a call or ends an operation: by then all processes agree on its value.
 //
 // Implementation: the bytes of the file are always the latest stores. While a process runs, stores
 // that it does not see yet are undone in place, so that it can read through its map as usual.

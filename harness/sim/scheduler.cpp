@@ -122,8 +122,8 @@ void Scheduler::pause() noexcept {
   mind_death();
 }
 
-/// No other actor can continue, and the running one repeatedly polls for something, which may come
-/// from the paused ones.
+/// No other actor can continue, and the running one repeatedly polls for an event that a paused
+/// actor may cause.
 void Scheduler::end_pauses() noexcept {
   for (Actor& actor : actors_) {
     actor.paused = false;

@@ -1,13 +1,13 @@
-// Scheduler: which actor of a simulated run continues. One actor runs at a time, each on a fiber of
-// its own.
+// Scheduler: decides which actor of a simulated run continues. One actor runs at a time, each on a
+// fiber of its own.
 //
-// An actor is a thread of a simulated process. It runs until it asks (another actor may go first)
+// An actor is a thread of a simulated process. It runs until it asks (another actor may run first)
 // or waits. The next actor is a question to Choices. Its options are the ready actors in order: the
 // asking one first, then those after it in the order of creation, cyclically. So answer 0 of an
-// asking actor means "continue", and any other is a preemption. The kernel world asks the same
-// questions, so a list of answers means the same there.
+// asking actor means "continue", and any other answer is a preemption. The kernel world asks the
+// same questions, so a list of answers means the same there.
 //
-// With `split_deaths` a process ends in two steps of its own: first all its open descriptors are
+// With `split_deaths` a process ends in two separate steps: first all its open descriptors are
 // closed, then parents and process descriptors are notified. Another actor may run in between, as
 // in Linux; only a simulation can hold that moment.
 #pragma once
@@ -27,8 +27,8 @@
 namespace lastref::harness::sim {
 
 /// The actors for which the order of their own steps and the next step may matter. Exhaustive
-/// enumeration tries no other actors instead: a switch to them can equally come before the next
-/// step that they can observe.
+/// enumeration does not try other actors at this point: a switch to them can equally happen before
+/// the next step that they can observe.
 enum class Reach : std::uint8_t { nobody, process, everybody };
 
 class Scheduler {
@@ -52,7 +52,7 @@ class Scheduler {
   // From inside an actor.
   Index current() const noexcept { return current_; }
   bool is_inside() const noexcept { return is_inside_; }
-  /// Another actor may go first. `reach` belongs to the next step.
+  /// Another actor may run first. `reach` belongs to the next step.
   void ask(Reach reach = Reach::everybody) noexcept;
   /// Returns true when `ready` does, or false when the deadline came first.
   bool wait_until(const std::function<bool()>& ready,
@@ -60,8 +60,8 @@ class Scheduler {
                   const char* what) noexcept;
   /// Returns when no actor that is not paused can continue.
   void pause() noexcept;
-  /// Reports that the run does not come to an end: `run` returns that, and the actor does not
-  /// continue by itself.
+  /// Reports that the run does not end: `run` returns that, and the actor does not continue by
+  /// itself.
   void give_up() noexcept;
   /// Ends the running process if it is doomed; then it does not return.
   void mind_death() noexcept;

@@ -140,7 +140,7 @@ void see_through(SimRun& run, const char* role) {
       run.note(*run.by_index.front(),
                RecordKind::fact,
                fact::hang,
-               (endless ? "no rest: " : "") + scheduler.waiting());
+               (endless ? "no end: " : "") + scheduler.waiting());
       run.swept = true;
       run.kill_all();
       scheduler.steps_max = ~std::uint64_t{0};

@@ -48,13 +48,13 @@ Status take_header(Mutant& mutant, std::string_view& text) {
       return bad("not a header line: " + std::string(line));
     }
     if (!field->into->empty()) {
-      return bad("said twice: " + std::string(line));
+      return bad("given twice: " + std::string(line));
     }
     *field->into = line.substr(field->begins.size());
   }
   for (const Field& field : fields) {
     if (field.into->empty()) {
-      return bad("says nothing after " + std::string(field.begins));
+      return bad("has nothing after " + std::string(field.begins));
     }
   }
   return is_row(mutant.row) ? ok() : bad("not a row: " + mutant.row);
@@ -109,7 +109,7 @@ Result<std::vector<Mutant>> read_mutants(const std::string& folder) {
     LASTREF_TRY(mutant, parse_mutant(file.substr(0, file.size() - suffix.size()), text));
     if (path_of(mutant) != std::filesystem::relative(entry.path(), folder)) {
       return failure(std::errc::invalid_argument,
-                     entry.path().string() + ": its row says that it is " + path_of(mutant));
+                     entry.path().string() + ": by its row it should be " + path_of(mutant));
     }
     mutants.push_back(std::move(mutant));
   }

@@ -1,7 +1,7 @@
 // Mutant: a planted bug. A file of a few header lines and a patch:
 //
 //   Row: T7
-//   Origin: where such a bug was met, or the promise that it breaks
+//   Origin: where such a bug occurred, or the promise that it breaks
 //   Claim: what no longer holds
 //
 //   --- a/impl/tracker/cleaner.cpp

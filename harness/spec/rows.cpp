@@ -221,7 +221,7 @@ std::vector<std::string> complaints(const RowProof& proof) {
     if (!parts.row.is_built) {
       if (!parts.tests.empty() && !parts.scenarios.empty() && !parts.mutants.empty()) {
         all.push_back(
-            fmt::format("{} has all its parts, and is said not to be built", parts.row.id));
+            fmt::format("{} has all its parts, but is marked as not built", parts.row.id));
       }
       continue;
     }
@@ -236,7 +236,7 @@ std::vector<std::string> complaints(const RowProof& proof) {
     }
   }
   for (const std::string& stranger : proof.strangers) {
-    all.push_back(stranger + ", which is no row of the table");
+    all.push_back(stranger + ", which is not a row of the table");
   }
   return all;
 }

@@ -3,8 +3,8 @@
 // A row is covered by three parts: tests, which have its id as a token of their names ("..._T9",
 // "..._T3_T9"); scenarios, which list it; and mutants, which break it, and which a test or a
 // scenario of the same row has to detect. An ambient of the gate in which every scenario shows the
-// row counts as a scenario of it. The table also has rows that are not built yet, so that they are
-// not taken for done.
+// row counts as a scenario of it. The table also has rows that are not built yet, so that they do
+// not count as done.
 #pragma once
 
 #include <span>
@@ -65,8 +65,8 @@ struct RowEvidence {
 
 RowProof prove(std::span<const Row> table, const RowEvidence& evidence);
 
-/// A sentence for each part that a row lacks, each row that is marked as not built although it has
-/// all its parts, and each stranger.
+/// A sentence for each part that a row lacks, for each row that is marked as not built although it
+/// has all its parts, and for each name of an unknown row.
 std::vector<std::string> complaints(const RowProof& proof);
 
 }  // namespace lastref::harness

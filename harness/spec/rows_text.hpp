@@ -8,8 +8,8 @@
 
 namespace lastref::harness {
 
-/// Rows, and the checkout in which tests and mutants were searched; empty: they were not, and must
-/// not be taken for absent.
+/// Rows, and the checkout in which tests and mutants were searched; empty: there was no search, so
+/// they are not reported as absent.
 struct RowListing {
   RowProof proof;
   std::optional<std::string> checkout;

@@ -1,6 +1,6 @@
-// guard: a parent process for a supervisor. If the supervisor dies, everything that it watched
-// dies; if the parent dies, the supervisor ends what it watches. Otherwise calls that stop for a
-// dead supervisor would fail, and the programs would continue with these errors.
+// guard: a parent process for a supervisor. If the supervisor dies, all processes that it watched
+// die; if the parent dies, the supervisor ends the processes that it watches. Otherwise calls that
+// wait for a dead supervisor would fail, and the programs would continue with these errors.
 #pragma once
 
 #include <functional>

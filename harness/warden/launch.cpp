@@ -148,7 +148,7 @@ Result<Limit> parse_limit(std::string_view text) {
                        (at == end || (letter != 0 && at + 1 == end)) && value >> (63 - bits) == 0;
   if (!is_read) {
     return failure(std::errc::invalid_argument,
-                   fmt::format("{}: behind = stands a number, as 64 or 1m", text));
+                   fmt::format("{}: after = comes a number, such as 64 or 1m", text));
   }
   return Limit{.resource = static_cast<int>(row->second), .value = value << bits};
 }
@@ -193,10 +193,10 @@ Status Launch::start(std::vector<std::string> command,
     listener_ = copy_fd_of(root_, listener);
     error = errno;
   }
-  Status started =
-      !listener_ ? failure(std::errc{error},
-                           error == EBUSY ? "somebody watches us already" : "watching a program")
-                 : limit(limits);
+  Status started = !listener_ ? failure(std::errc{error},
+                                        error == EBUSY ? "another process watches us already"
+                                                       : "watching a program")
+                              : limit(limits);
   if (!started) {
     ::kill(root_, SIGKILL);
     reap(root_);

@@ -60,7 +60,7 @@ class Notifier {
   /// Waits for the next call that stops. EINTR: a signal interrupted us. ENOENT: the calling thread
   /// is dead, a signal interrupted its call, or no watched process is left.
   tl::expected<Notification, int> receive() noexcept;
-  /// Whether the call still waits; if so, what was read of its process was really its process.
+  /// Whether the call still waits; if so, the memory that was read belonged to its process.
   bool is_waiting(std::uint64_t id) const noexcept;
   /// The kernel executes the call. False if no thread waits for it any more.
   bool let_go(std::uint64_t id) noexcept;

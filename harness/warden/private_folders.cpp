@@ -22,7 +22,7 @@ bool is_folder(std::string_view path) {
   return path != ipc && path != own_pids;
 }
 
-/// "64k": digits, and a letter that tmpfs knows.
+/// "64k": digits, and a unit letter of tmpfs.
 bool is_size(std::string_view text) {
   const std::string_view letters = "kKmMgG";
   if (!text.empty() && letters.find(text.back()) != std::string_view::npos) {
@@ -69,12 +69,13 @@ Result<PrivateFolder> parse_private_folder(std::string_view text) {
                (comma != std::string_view::npos && !is_size(folder.inodes))) {
       return failure(
           std::errc::invalid_argument,
-          fmt::format("{}: behind = stand bytes, as 64k, or bytes,inodes, or overlay", text));
+          fmt::format("{}: after = come bytes, such as 64k, or bytes,inodes, or overlay", text));
     }
   }
   if (folder.path == "/proc" || folder.path.starts_with("/proc/") || folder.path == "/") {
-    return failure(std::errc::invalid_argument,
-                   fmt::format("{}: nobody could see the processes, or find the program", text));
+    return failure(
+        std::errc::invalid_argument,
+        fmt::format("{}: the processes would not be visible, or the program not found", text));
   }
   if (!folder.path.starts_with('/')) {
     return failure(std::errc::invalid_argument, fmt::format("{}: not an absolute name", text));

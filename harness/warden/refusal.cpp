@@ -17,15 +17,15 @@ Refusal refusal_of(const Notification& call, const ProcessSeen& who) {
                   .title = who.title,
                   .executable = executable_of(who.process),
                   .call = fmt::format("call {}", call.number),
-                  .why = "which is of another kind, as of 32-bit programs",
+                  .why = "a call of another kind, such as that of a 32-bit program",
                   .error = ENOSYS};
   if (call.is_foreign) {
     return refusal;
   }
   const bool is_ring = call.number == SYS_io_uring_setup;
   refusal.call = is_ring ? "io_uring_setup" : "seccomp";
-  refusal.why = is_ring ? "whose calls nobody would see"
-                        : "to watch others by user notification itself, as we do";
+  refusal.why = is_ring ? "whose calls would not be visible"
+                        : "to watch other processes by user notification, as lastref does";
   refusal.error = is_ring ? ENOSYS : EBUSY;
   return refusal;
 }

@@ -101,7 +101,7 @@ class CallTest {
     }
     if (row_.effect == Effect::makes &&
         (clean.watched.leftovers.size() != 1 || !clean.has_changed)) {
-      complain("made", "what it has made was not seen");
+      complain("made", "the name that it created was not seen");
     }
     const Seen killed = run_with(FaultKind::kill_before, k_);
     expect(killed, by_sigkill, "killed before it");
@@ -182,7 +182,7 @@ std::string program_beside_us() {
 SelfTest self_test(std::string program) {
   SelfTest test;
   if (!watches_here()) {
-    test.impossible = "nothing can be watched here; lastref run --doctor says why";
+    test.impossible = "nothing can be watched here; see lastref run --doctor";
     return test;
   }
   if (program.empty()) {

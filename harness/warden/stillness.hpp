@@ -1,11 +1,10 @@
-// Stillness: whether a process tree hangs, seen from outside. It hangs if all its threads wait
-// without a time limit, each for something that only another one of them could provide.
+// Stillness: decides from outside whether a process tree hangs. It hangs if all its threads wait
+// without a time limit, each for an event that only another one of them could cause.
 //
-// If that is not certain, the tree does not count as hung: other processes or a clock may provide
-// what is waited for. It is certain for a thread lock, a child, a file that a process of the tree
-// has locked, and an unnamed pipe that the program itself made. It is not certain if the process
-// has a timer, or handles a signal that others may send.
-// proc(5): /proc/PID/task/TID/stat and syscall
+// If that is not certain, the tree does not count as hung: other processes or a clock may wake a
+// thread. It is certain for a thread lock, a child, a file that a process of the tree has locked,
+// and an unnamed pipe that the program itself made. It is not certain if the process has a timer,
+// or handles a signal that others may send. proc(5): /proc/PID/task/TID/stat and syscall
 #pragma once
 
 #include <chrono>

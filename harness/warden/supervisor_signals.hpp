@@ -19,7 +19,7 @@ class SupervisorSignals {
   std::unique_ptr<Before> before_;
 };
 
-/// Whether it is a signal of a broken program, not of one that was told to end.
+/// Whether the signal means that a program is broken, not that it was asked to end.
 bool is_crash(int signal) noexcept;
 
 }  // namespace lastref::harness::warden
