@@ -9,7 +9,7 @@
 
 namespace lastref::pretend {
 
-/// The uid of strangers: that of the user nobody.
+/// The uid of the other user: that of the user "nobody".
 inline constexpr unsigned stranger = 65534;
 
 /// Gives this process a /dev/shm and a /tmp of its own. Empty, or the reason why it is not
@@ -19,11 +19,10 @@ std::string have_own_folders();
 /// Removes everything in them, and restores their modes.
 void clear_own_folders();
 
-/// Runs `deed` in another process, of another user and with no open descriptors. Returns its
-/// result.
+/// Runs `deed` in a process of another user, without open descriptors. Returns its result.
 bool stranger_does(const std::function<bool()>& deed);
 
-// Helpers for deeds; true if it was done.
+// Actions for `deed`; true if the action succeeded.
 bool make_folder(const std::string& path, unsigned mode);
 bool make_file(const std::string& path, const std::string& text, unsigned mode = 0600);
 bool make_symlink(const std::string& path, const std::string& target);

@@ -80,13 +80,13 @@ void expect_values(MultiprocessFileCache& cache) {
 /// Calls that only the maker of a cache may make, and calls that are always refused.
 void expect_refusals(MultiprocessFileCache& cache) {
   const auto beyond = cache.get(cache.size());
-  expect(!beyond, "there is no slot behind the last");
+  expect(!beyond, "there is no slot after the last");
   expect_refused(beyond.error(), std::errc::result_out_of_range);
   const auto preserved = cache.preserve("name", /*overwrite=*/true);
-  expect(!preserved, "whoever attaches a cache does not preserve it");
+  expect(!preserved, "an attached cache cannot be preserved");
   expect_refused(preserved.error(), std::errc::operation_not_permitted);
   const auto preloaded = cache.preload("name");
-  expect(!preloaded, "whoever attaches a cache does not load another");
+  expect(!preloaded, "an attached cache cannot load another one");
   expect_refused(preloaded.error(), std::errc::operation_not_permitted);
 }
 
@@ -122,7 +122,7 @@ void check(os::Bytes input) {
   if (auto cache = attach(text)) {
     handle = expect_handle(**cache, text);
     expect_attached(os, **cache, text.starts_with("live:"));
-    expect((*cache)->close().has_value(), "whoever attached a cache can close it");
+    expect((*cache)->close().has_value(), "an attached cache can be closed");
     expect((*cache)->handle().empty(), "a closed cache has no handle");
     const auto closed = (*cache)->get(0);
     expect(closed.has_value() && !*closed, "a closed cache has nothing");

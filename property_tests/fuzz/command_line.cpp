@@ -174,7 +174,7 @@ void check(os::Bytes input) {
   const harness::Answer& answer = command.error();
   expect(!answer.text.empty(), "where nothing runs there is something to say");
   if (answer.exit == Exit::clean) {
-    expect(std::ranges::any_of(texts, asks_for_help), "help is for those who ask");
+    expect(std::ranges::any_of(texts, asks_for_help), "help is printed only on request");
     expect(answer.text.find("Usage: lastref") != std::string::npos, "help says how it is used");
   } else {
     expect(answer.exit == Exit::unusable, "a refusal has the exit code of bad usage");

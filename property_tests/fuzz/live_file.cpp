@@ -203,7 +203,7 @@ void check(os::Bytes input) {
     for (std::uint64_t slot = 0; slot < live->shape().length; ++slot) {
       value_of(os, *live, slot);
     }
-    expect(std::ranges::equal(os.content(), input), "whoever asks changes nothing");
+    expect(std::ranges::equal(os.content(), input), "a query changes nothing");
     for (std::uint64_t slot = 0; slot < std::min(live->shape().length, puts_most); ++slot) {
       put(os, *live, slot, std::vector<std::byte>(static_cast<std::size_t>(slot) * 3));
     }
@@ -213,7 +213,7 @@ void check(os::Bytes input) {
     expect(again != nullptr, "a file is one still when values were put into it");
     for (std::uint64_t slot = 0; slot < live->shape().length; ++slot) {
       expect(value_of(copy, *again, slot) == value_of(os, *live, slot),
-             "whoever opens it later sees the same");
+             "a later open sees the same");
     }
     seal(os, *live);
   }

@@ -1,6 +1,6 @@
-// loky_stream: all bytes from loky's pipe, in pieces of any size, against a plain count.
+// loky_stream: all bytes from loky's pipe, in pieces of any size, compared with a plain count.
 //
-// The first byte gives the number of pieces, 1 to 16; the rest is what is read.
+// The first byte gives the number of pieces, 1 to 16; the rest is the stream.
 #include <algorithm>
 #include <map>
 #include <vector>

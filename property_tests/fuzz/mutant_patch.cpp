@@ -30,7 +30,7 @@ void check(os::Bytes input) {
   }
   for (const std::string& file : mutant->files) {
     expect(file.starts_with("impl/"), "a mutant changes the product alone");
-    expect(file.find("..") == std::string::npos, "and nothing beside it");
+    expect(file.find("..") == std::string::npos, "and nothing outside of it");
   }
   const auto again = harness::parse_mutant("a_name", to_patch(*mutant));
   expect(again.has_value(), "what was read can be written");

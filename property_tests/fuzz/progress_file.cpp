@@ -57,14 +57,14 @@ const harness::Aftermath aftermath{.scenario = std::string(scenario),
 void check(os::Bytes input) {
   static const OwnFolder folder;
   const std::string path = folder.file();
-  // A new file, because some file systems flush what is written over an emptied file.
+  // A new file, because some file systems flush data that is written to a truncated file.
   fs::remove(path);
   std::ofstream(path, std::ios::binary) << text_of(input);
   ProgressFile first;
   std::string why;
   if (!first.open(path, build, why)) {
     expect(!why.empty(), "what is refused is refused with a reason");
-    expect(fs::file_size(path) == input.size(), "a file of somebody else stays as it is");
+    expect(fs::file_size(path) == input.size(), "another user's file stays as it is");
     return;
   }
   const auto places = first.reached();

@@ -78,10 +78,11 @@ void expect_balance(const Books& books, const Journey& journey, bool rebuilt) {
   if (books.is_attributed()) {
     const bool keeps = rebuilt && journey.takes && !journey.gives_back;
     expect(books.takes == (journey.takes ? 1 : 0), "a reference is taken before the file is");
-    expect(left == (keeps ? 1 : 0), "a reference that was taken is let go of");
+    expect(left == (keeps ? 1 : 0), "a reference that was taken is released");
   } else {
-    expect(books.takes == 0, "where references are nobody's the sender has taken it");
-    expect(left == (journey.takes && journey.gives_back ? -1 : 0), "the sender's is let go of");
+    expect(books.takes == 0, "without attribution, the sender has taken the reference");
+    expect(left == (journey.takes && journey.gives_back ? -1 : 0),
+           "the sender's reference is released");
   }
 }
 

@@ -1,4 +1,4 @@
-// LokyPeer: a Python process that has joblib's loky, and obeys orders. See loky_peer.py.
+// LokyPeer: a Python process that has joblib's loky, and follows orders. See loky_peer.py.
 #pragma once
 
 #include <string>

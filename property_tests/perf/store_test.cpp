@@ -265,7 +265,7 @@ TEST_F(StoreTest, refuses_what_is_no_history) {
   folder.write("history.sqlite", words);
   EXPECT_EQ(Store::open_to_read(path).error().why, Why::not_a_history);
   EXPECT_EQ(Store::open_to_write(path).error().why, Why::not_a_history);
-  EXPECT_EQ(folder.read("history.sqlite"), words) << "it is somebody else's";
+  EXPECT_EQ(folder.read("history.sqlite"), words) << "it is another program's";
   folder.remove("history.sqlite");
 }
 

@@ -196,7 +196,8 @@ TEST(Verdict, is_neither_where_ranks_and_ratio_point_to_different_sides) {
 }
 
 TEST(Verdict, is_not_what_an_earlier_look_has_shown_of_the_other_side) {
-  // Faster in all pairs of the first look; then slower on average, but with extreme noise.
+  // Faster in all pairs of the first interim analysis; then slower on average, but with extreme
+  // noise.
   std::mt19937_64 chance(3);
   std::size_t round = 0;
   const MeasureOnce measure = [&](Side side, std::size_t) {

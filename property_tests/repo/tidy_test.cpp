@@ -67,7 +67,7 @@ TEST(Tidy, has_no_more_avoided_words_than_each_folder_may) {
       {"harness/", 113},
       {"fault_scenarios/", 2},
       {"bench/", 87},
-      {"property_tests/", 216},
+      {"property_tests/", 90},
   };
   EXPECT_EQ(to_text(check_prose(read_checkout(), limits)), "");
 }

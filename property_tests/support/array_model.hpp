@@ -1,5 +1,5 @@
 // Model: the offset of every element of an array, listed one by one. Arrays compute with strides;
-// the model looks offsets up.
+// the model uses a table of offsets.
 #pragma once
 
 #include <cstddef>

@@ -119,7 +119,7 @@ void execute_endless_program() {
 }
 
 void leave(int code) {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): what happens then is what is to be seen.
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the test checks what happens then.
   std::exit(code);
 }
 

@@ -155,7 +155,7 @@ Status pause_root(Stage& stage) {
     stage.refute("a stopped process does nothing", "it said done");
   }
   if (!stage.resume("worker")) {
-    stage.refute("a process is held still until somebody lets it go on", "it was not");
+    stage.refute("a process is stopped until another one resumes it", "it was not");
   }
   if (!stage.await("done")) {
     stage.refute("a resumed process goes on", "it said nothing");

@@ -1,4 +1,4 @@
-// Verdicts: a reader learns for each hunter separately what it saw, and how often.
+// Verdicts: the text reports for each hunter separately what it found, and how often.
 #include "harness/mutant/verdict.hpp"
 
 #include <algorithm>

@@ -232,7 +232,7 @@ TEST_F(OracleTest, what_is_to_be_retried_and_comes_for_ever_is_told_but_what_is_
   EXPECT_EQ(unheard("client/connect(socket)#1 fail_once EAGAIN", Call::connect, EAGAIN), 0U);
   EXPECT_EQ(unheard("client/connect(socket)#1 fail_always EAGAIN", Call::connect, EAGAIN), 1U);
   EXPECT_EQ(unheard("client/connect(socket)#1 fail_always ENOENT", Call::connect, EAGAIN), 0U)
-      << "it is another error that comes for ever";
+      << "it is another error that occurs permanently";
   EXPECT_EQ(unheard("client/unlink(a.bin)#1 fail_always ENOENT", Call::unlink, ENOENT), 0U);
 }
 

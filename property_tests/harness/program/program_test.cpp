@@ -55,7 +55,7 @@ TEST_F(Programs, of_a_command_say_all_into_its_log) {
   EXPECT_EQ(text_of(run_command(folder_, "pwd; echo \"it's\" >&2; exit 3", log(), 60)), "exit 3");
   EXPECT_EQ(logged(), std::filesystem::canonical(folder_).string() + "\nit's\n");
   EXPECT_EQ(text_of(run_command(folder_, "read nothing", log(), 60)), "exit 1");
-  EXPECT_EQ(logged(), "") << "begun anew";
+  EXPECT_EQ(logged(), "") << "the log was overwritten";
 }
 
 TEST_F(Programs, that_take_too_long_are_killed) {

@@ -376,7 +376,7 @@ TEST(Report, has_a_table_of_ambients) {
   Report report = report_of_two();
   report.ambients = {{.name = "deaf",
                       .sentence = "It hears nothing.",
-                      .differs = "quiet: who would know",
+                      .differs = "quiet: no message is expected",
                       .runs = {.total = 40, .executed = 40},
                       .violations = 2}};
   const std::string text = to_text(report);

@@ -208,7 +208,7 @@ TEST_P(StageFaults, a_pause_ends_when_nobody_else_does_more_than_look_again) {
         .findings;
   };
   EXPECT_THAT(findings("maker/remove_folder(nothing)#1 pause"), testing::IsEmpty());
-  // A role that no longer makes the file is waited for in vain.
+  // Waiting for a role that does not create the file any more is in vain.
   EXPECT_THAT(findings("maker/remove_folder(nothing)#1 kill_after"),
               testing::Contains(testing::Field(&Finding::claim, testing::HasSubstr("no-hang"))));
 }

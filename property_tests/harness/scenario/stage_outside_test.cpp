@@ -224,8 +224,8 @@ Status file_size_child(Stage& stage) {
 Status descriptors_root(Stage& stage) {
   LASTREF_CHECK(stage.start("child"));
   stage.await("child has two");
-  expect(stage, !stage.limits().descriptors("nobody", 0), "who is not there has no limit");
-  expect(stage, stage.limits().descriptors("child", 0), "who is there has one");
+  expect(stage, !stage.limits().descriptors("nobody", 0), "a missing process has no limit");
+  expect(stage, stage.limits().descriptors("child", 0), "a running process has one");
   stage.tell("as many");
   stage.await("as many as before");
   expect(stage, stage.limits().descriptors("child", -2), "and may have fewer");
@@ -272,7 +272,9 @@ Status modes_root(Stage& stage) {
   stage.await("child is done");
   stage.outside().change_mode(folder, 0);
   const auto seen = os.status_at(file);
-  expect(stage, !seen && seen.error().code == std::errc::permission_denied, "0 lets nobody in");
+  expect(stage,
+         !seen && seen.error().code == std::errc::permission_denied,
+         "with mode 0 no process can enter");
   expect(stage,
          stage.outside().list(folder) == std::vector<std::string>{"file"},
          "an outside party sees everything");

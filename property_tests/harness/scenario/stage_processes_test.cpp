@@ -149,7 +149,7 @@ Status executioner(Stage& stage) {
   stage.await("patient#2 has its file");
   signal(stage, stopped, os::Signal::stop);
   signal(stage, stopped, os::Signal::terminate);
-  expect(stage, lives(stage, stopped), "who is stopped dies later");
+  expect(stage, lives(stage, stopped), "a stopped process dies later");
   signal(stage, stopped, os::Signal::resume);
   expect(stage, end_of(stage, stopped.process.get()) == died_of(15), "it dies when it is resumed");
   const Child held(stage, "patient");
@@ -176,7 +176,7 @@ Status suicide(Stage& stage, bool by_thread) {
       stage.tell(stage.role() + " dies");
       static_cast<void>(os.signal_process(*self, os::Signal::kill));
     }
-    stage.refute("nobody lives on who has killed itself", stage.role() + " does");
+    stage.refute("a process that has killed itself is dead", stage.role() + " does");
   };
   if (by_thread) {
     const auto thread = os.start_thread(die);
@@ -219,7 +219,7 @@ Status hesitant(Stage& stage) {
   const os::UniqueFd until(stage.os(), os::Fd{3});
   stage.await("sent");
   static_cast<void>(stage.os().unblock_signal(os::Signal::terminate));
-  stage.refute("a pending signal ends who does not block it any more", "it lives");
+  stage.refute("a pending signal ends a process that unblocks it", "it lives");
   return ok();
 }
 
@@ -276,13 +276,15 @@ Status terminal_root(Stage& stage, bool ignores) {
   expect_processes(stage, "tracker", 1);
   expect_processes(stage, "root", 1);
   for (const Child& each : std::span(mortals).first(2)) {
-    expect(stage, end_of(stage, each.process.get()) == died_of(2), "who minds it dies");
+    expect(stage,
+           end_of(stage, each.process.get()) == died_of(2),
+           "a process that neither ignores nor blocks it dies");
   }
-  expect(stage, lives(stage, mortals[2]), "who is stopped dies later");
+  expect(stage, lives(stage, mortals[2]), "a stopped process dies later");
   stage.resume("mortal#3");
   expect(stage, end_of(stage, mortals[2].process.get()) == died_of(2), "when it is resumed");
-  expect(stage, lives(stage, deaf), "who ignores it lives");
-  expect(stage, lives(stage, blocking), "and who blocks it");
+  expect(stage, lives(stage, deaf), "a process that ignores it survives");
+  expect(stage, lives(stage, blocking), "and so does a process that blocks it");
   for (Child* each : {&deaf, &blocking}) {
     each->until.back().close_quietly();
     static_cast<void>(end_of(stage, each->process.get()));

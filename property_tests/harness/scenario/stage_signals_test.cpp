@@ -39,7 +39,7 @@ Status mail_root(Stage& stage) {
   expect(
       stage, stage.receive("answer again") == std::string(), "a signal that was told has no bytes");
   expect(stage, stage.receive("answer") == "second", "a mail may be replaced");
-  expect(stage, !stage.receive("never"), "a mail that nobody sends does not arrive");
+  expect(stage, !stage.receive("never"), "a message that no role sends does not arrive");
   return ok();
 }
 

@@ -115,7 +115,7 @@ TEST_P(MessagePassing, is_seen_as_far_as_both_ask_for_order) {
     EXPECT_EQ(load(GetParam().loaded), ready);
     EXPECT_EQ(value_in_map(), GetParam().seen);
   });
-  EXPECT_EQ(value_in_map(), "new value") << "for who looks from outside";
+  EXPECT_EQ(value_in_map(), "new value") << "for a reader from outside";
 }
 
 constexpr std::array<Passing, 5> passings = {{

@@ -173,7 +173,7 @@ TEST(SimWorld, kills_in_a_call_that_waits) {
     const auto ends = stage.os().make_pipe();
     std::array items = {os::PollItem{.fd = ends->read, .want_read = true}};
     static_cast<void>(stage.os().poll(items, std::chrono::hours(1)));
-    stage.refute("toy: nobody gets here", "it did");
+    stage.refute("toy: no process gets here", "it did");
     return ok();
   });
   SimWorld world;
@@ -283,7 +283,7 @@ TEST(SimWorld, calls_a_loop_without_end_a_hang) {
 TEST(SimWorld, an_awaited_word_that_nobody_will_say_is_false) {
   const Scenario scenario = alone([](Stage& stage) {
     if (stage.await("never")) {
-      stage.refute("toy: nobody says it", "somebody did");
+      stage.refute("toy: no process sends it", "one did");
     }
     return ok();
   });

@@ -36,7 +36,7 @@ Status make_and_hold(Stage& stage) {
   stage.resume("client");
   stage.kill("client");
   if (const std::size_t left = stage.processes("client"); left > 0) {
-    stage.refute("who was killed is dead", std::to_string(left) + " live");
+    stage.refute("a killed process is dead", std::to_string(left) + " live");
   }
   product.must_exist(file);
   return product.release(file);

@@ -89,8 +89,8 @@ void Agreement::judge_holders(const Look& look) {
     const bool is_reader = name.ends_with(".npy") && opened != look.opened_by.end() &&
                            opened->second.contains(each.holder);
     if (each.holder != look.root && !is_reader) {
-      complaints_.push_back(
-          fmt::format("{}: {} holds {}, and nobody saw it open that", look.at, each.holder, name));
+      complaints_.push_back(fmt::format(
+          "{}: {} holds {}, and it was not seen to open that", look.at, each.holder, name));
     }
     if (look.dead.contains(each.holder)) {
       complaints_.push_back(

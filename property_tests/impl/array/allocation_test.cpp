@@ -48,7 +48,7 @@ struct Life {
 
   pretend::FreshFolder folder;
   SparedOs os;
-  os::PathAt file = folder.path("an array whose name is no short string.npy");
+  os::PathAt file = folder.path("an array with a name that is no short string.npy");
   Shape shape = {4, 6};
   Shape flat_shape = {24};
   Shape repeated_shape = {3, 6};

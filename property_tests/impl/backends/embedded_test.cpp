@@ -81,7 +81,8 @@ TEST_P(Embedded, a_copy_of_the_process_uses_and_destroys_in_nobodys_name_E8) {
   EXPECT_EQ(must_be(parallel->run({{"square", {3}}})), List{9});
 }
 
-/// As in a container: a program that is process 1, and a copy of it that is process 1 as well.
+/// As in a container: a program that is process 1, and its forked child, which is process 1 as
+/// well.
 TEST_P(Embedded, as_process_1_with_a_copy_that_is_process_1_speaks_in_its_own_name_E8) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "ThreadSanitizer bears no thread in a copy of a process that has some";
@@ -112,7 +113,7 @@ TEST_P(Embedded, as_process_1_with_a_copy_that_is_process_1_speaks_in_its_own_na
   if (outer) {
     EXPECT_EQ(*outer, 0);
   } else {
-    GTEST_SKIP() << "nobody but root may make a namespace of processes";
+    GTEST_SKIP() << "only root may create a pid namespace";
   }
 }
 
@@ -182,7 +183,7 @@ TEST(Trackers, of_a_program_that_is_process_1_are_reaped_E7) {
   if (code) {
     EXPECT_EQ(*code, 0);
   } else {
-    GTEST_SKIP() << "nobody but root may make a namespace of processes";
+    GTEST_SKIP() << "only root may create a pid namespace";
   }
 }
 

@@ -1,4 +1,4 @@
-// Fixture: the process tree of one test, with folders of its own. Nothing of it may be left.
+// Fixture: the process tree of one test, with folders of its own. Nothing of the tree may remain.
 #pragma once
 
 #include <cstddef>

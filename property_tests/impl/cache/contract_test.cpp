@@ -145,10 +145,10 @@ TEST_P(CacheContract, what_one_preserves_each_of_them_loads_C7_C8) {
 }
 
 TEST_P(CacheContract, preserve_leaves_a_name_alone_unless_it_is_told_to_C7) {
-  fixture_.folder.write("kept", "somebody else's");
+  fixture_.folder.write("kept", "another owner's");
   const auto cache = make(1);
   EXPECT_FALSE(must(cache->preserve("kept", false)));
-  EXPECT_EQ(fixture_.folder.read("kept"), "somebody else's");
+  EXPECT_EQ(fixture_.folder.read("kept"), "another owner's");
   // The file was there from the start, so the cache is not frozen.
   EXPECT_TRUE(put(*cache, 0, "zero"));
   EXPECT_TRUE(must(cache->preserve("kept", true)));
@@ -161,12 +161,12 @@ TEST_P(CacheContract, a_name_that_comes_meanwhile_is_left_alone_C7) {
   ASSERT_TRUE(put(*cache, 0, "zero"));
   fixture_.os.director = [&](const pretend::Crossing& crossed) -> std::optional<std::errc> {
     if (crossed.call == Call::rename_new) {
-      fixture_.folder.write("kept", "somebody else's");
+      fixture_.folder.write("kept", "another owner's");
     }
     return std::nullopt;
   };
   EXPECT_FALSE(must(cache->preserve("kept", false)));
-  EXPECT_EQ(fixture_.folder.read("kept"), "somebody else's");
+  EXPECT_EQ(fixture_.folder.read("kept"), "another owner's");
   fixture_.folder.remove("kept");
 }
 
@@ -184,12 +184,12 @@ TEST_P(CacheContract, is_preserved_where_a_file_system_only_knows_hard_links_C7_
   EXPECT_FALSE(must(cache->preserve("kept", false)));
   fixture_.os.director = [&](const pretend::Crossing& crossed) {
     if (crossed.call == Call::link && crossed.subject.ends_with("/other")) {
-      fixture_.folder.write("other", "somebody else's");
+      fixture_.folder.write("other", "another owner's");
     }
     return knows_no_renaming(crossed);
   };
   EXPECT_FALSE(must(cache->preserve("other", false)));
-  EXPECT_EQ(fixture_.folder.read("other"), "somebody else's");
+  EXPECT_EQ(fixture_.folder.read("other"), "another owner's");
   fixture_.os.director = nullptr;
   fixture_.os.file_system_kind = std::nullopt;
   const auto again = make(1);

@@ -473,8 +473,8 @@ std::string value_of(std::uint64_t slot, char writer) {
 
 TEST(ManyLimit, of_exactly_all_values_is_not_met_by_processes_that_race_for_each_C5) {
 #if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "a copy that is made beside a busy thread may have a lock of AddressSanitizer's "
-                  "that nobody gives back";
+  GTEST_SKIP() << "a child that is forked while a thread is busy may have a lock of "
+                  "AddressSanitizer that is never released";
 #endif
   constexpr std::int64_t length = 20'000;
   CacheFixture fixture;

@@ -48,7 +48,7 @@ TEST_P(CacheThreads, of_many_writers_each_slot_has_one_winner_C3_C8) {
       for (std::uint64_t slot = 0; slot < slots; ++slot) {
         const std::string value = value_of(slot, writer);
         won[writer][slot] = *cache->put(slot, os::bytes_of(value)) ? 1 : 0;
-        // The value of some writer is there now, and all of it.
+        // The slot has the complete value of one of the writers.
         const auto found = pretend::text_of(*cache->get(slot));
         bool is_whole = false;
         for (std::size_t each = 0; each < writers; ++each) {

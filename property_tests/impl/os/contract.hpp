@@ -23,7 +23,7 @@
 
 namespace lastref::os {
 
-// How a failed test prints what it saw.
+// How a failed test prints the observed value.
 void PrintTo(Fd fd, std::ostream* out);
 void PrintTo(const ChildExit& exit, std::ostream* out);
 void PrintTo(const Peer& peer, std::ostream* out);
@@ -38,7 +38,7 @@ namespace lastref::contract {
 inline constexpr std::chrono::seconds patience{20};
 
 /// A descriptor that is open nowhere.
-inline constexpr os::Fd nobody{9999};
+inline constexpr os::Fd never_opened{9999};
 inline constexpr auto would_block = std::errc::resource_unavailable_try_again;
 
 /// A program that tests start as a child process. Its descriptors are described where it is

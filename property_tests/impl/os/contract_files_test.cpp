@@ -10,7 +10,7 @@ namespace lastref {
 namespace {
 
 using contract::fails;
-using contract::nobody;
+using contract::never_opened;
 using contract::Scene;
 using contract::value_of;
 using contract::worked;
@@ -148,8 +148,8 @@ TEST_P(FilesContract, a_place_is_relative_to_its_folder) {
 TEST_P(FilesContract, a_place_in_what_is_no_open_folder_is_refused) {
   act([](Scene& scene) {
     const UniqueFd file = scene.create("file");
-    EXPECT_TRUE(
-        fails(scene.os().open({nobody, "a"}, {}), Call::open, std::errc::bad_file_descriptor));
+    EXPECT_TRUE(fails(
+        scene.os().open({never_opened, "a"}, {}), Call::open, std::errc::bad_file_descriptor));
     EXPECT_TRUE(
         fails(scene.os().unlink({file.get(), "a"}), Call::unlink, std::errc::not_a_directory));
     scene.remove("file");
@@ -160,13 +160,13 @@ TEST_P(FilesContract, a_descriptor_that_is_not_open_is_refused) {
   act([](Scene& scene) {
     os::Os& os = scene.os();
     constexpr auto bad = std::errc::bad_file_descriptor;
-    EXPECT_TRUE(fails(os.close(nobody), Call::close, bad));
-    EXPECT_TRUE(fails(os.read(nobody, buffer), Call::read, bad));
-    EXPECT_TRUE(fails(os.write(nobody, buffer), Call::write, bad));
-    EXPECT_TRUE(fails(os.write_at(nobody, buffer, 0), Call::write_at, bad));
-    EXPECT_TRUE(fails(os.status(nobody), Call::status, bad));
-    EXPECT_TRUE(fails(os.read_folder(nobody), Call::read_folder, bad));
-    EXPECT_EQ(os.close(nobody).error().subject, "fd 9999");
+    EXPECT_TRUE(fails(os.close(never_opened), Call::close, bad));
+    EXPECT_TRUE(fails(os.read(never_opened, buffer), Call::read, bad));
+    EXPECT_TRUE(fails(os.write(never_opened, buffer), Call::write, bad));
+    EXPECT_TRUE(fails(os.write_at(never_opened, buffer, 0), Call::write_at, bad));
+    EXPECT_TRUE(fails(os.status(never_opened), Call::status, bad));
+    EXPECT_TRUE(fails(os.read_folder(never_opened), Call::read_folder, bad));
+    EXPECT_EQ(os.close(never_opened).error().subject, "fd 9999");
   });
 }
 
@@ -402,7 +402,7 @@ TEST_P(FilesContract, a_big_folder_comes_in_pieces_and_can_be_emptied_meanwhile)
 TEST_P(FilesContract, a_folder_that_may_not_be_written_takes_no_file) {
   act([](Scene& scene) {
     if (scene.os().user_id() == 0) {
-      GTEST_SKIP() << "needs a user whom permissions bind; root is none";
+      GTEST_SKIP() << "needs a user other than root: permissions do not restrict root";
     }
     EXPECT_TRUE(worked(scene.os().make_folder(scene.path("shut"), 0500)));
     const os::OpenOptions create{.write = true, .create = true};
@@ -670,7 +670,7 @@ TEST_P(RenameContract, a_folder_does_not_go_into_itself_nor_over_what_it_lies_in
 TEST_P(RenameContract, nothing_is_renamed_out_of_or_into_what_may_not_be_written) {
   act([](Scene& scene) {
     if (scene.os().user_id() == 0) {
-      GTEST_SKIP() << "needs a user whom permissions bind; root is none";
+      GTEST_SKIP() << "needs a user other than root: permissions do not restrict root";
     }
     scene.create("a");
     make_folder(scene, "shut", 0500);

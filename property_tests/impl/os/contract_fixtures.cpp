@@ -110,7 +110,7 @@ class SimFixture final : public Fixture {
     }
     const Scheduler::Rest rest = computer_.run_process(known, body);
     EXPECT_EQ(rest, Scheduler::Rest::ended)
-        << "nobody can go on: " << computer_.scheduler().waiting();
+        << "no process can continue: " << computer_.scheduler().waiting();
   }
   std::string base() const override { return "/tmp"; }
   void plant_symlink(const std::string& path, const std::string& target) override {

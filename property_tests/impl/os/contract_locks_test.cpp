@@ -210,7 +210,7 @@ TEST_P(LocksContract, a_folder_can_be_locked_through_each_of_its_descriptors) {
     EXPECT_TRUE(worked(scene.os().lock_folder(again.get())));
     EXPECT_TRUE(worked(scene.os().remove_folder(scene.path("folder"))));
     EXPECT_TRUE(worked(scene.os().lock_folder(folder.get())));
-    EXPECT_TRUE(fails(scene.os().lock_folder(contract::nobody),
+    EXPECT_TRUE(fails(scene.os().lock_folder(contract::never_opened),
                       Call::lock_folder,
                       std::errc::bad_file_descriptor));
   });

@@ -9,8 +9,8 @@ namespace {
 
 using contract::fails;
 using contract::look_at;
+using contract::never_opened;
 using contract::next_message;
-using contract::nobody;
 using contract::Pair;
 using contract::Pipe;
 using contract::Scene;
@@ -188,7 +188,7 @@ TEST_P(SocketsContract, a_truncated_message_still_hands_over_its_descriptors) {
 TEST_P(SocketsContract, a_bad_descriptor_is_not_sent_and_nothing_of_the_message_is) {
   act([](Scene& scene) {
     const Pair pair = scene.pair();
-    const std::array fds = {nobody};
+    const std::array fds = {never_opened};
     EXPECT_TRUE(fails(scene.os().send(pair.left.get(), bytes_of("m"), fds),
                       Call::send,
                       std::errc::bad_file_descriptor));
@@ -436,7 +436,7 @@ TEST_P(PollContract, what_is_over_is_readable_and_hung_up) {
     }
     EXPECT_TRUE(look_at(scene.os(), full.write.get()).writable);
     EXPECT_TRUE(look_at(scene.os(), full.write.get()).hung_up);
-    EXPECT_TRUE(look_at(scene.os(), nobody).hung_up);
+    EXPECT_TRUE(look_at(scene.os(), never_opened).hung_up);
   });
 }
 

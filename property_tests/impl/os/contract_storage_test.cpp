@@ -12,7 +12,7 @@ namespace lastref {
 namespace {
 
 using contract::fails;
-using contract::nobody;
+using contract::never_opened;
 using contract::Scene;
 using contract::value_of;
 using contract::worked;
@@ -72,8 +72,8 @@ TEST_P(StorageContract, no_byte_has_an_offset_beyond_the_largest) {
       EXPECT_TRUE(fails(scene.os().write_at(file.get(), nine, offset), Call::write_at, invalid));
     }
     // Checked before the descriptor is.
-    EXPECT_TRUE(fails(scene.os().read_at(nobody, nine, no_offset), Call::read_at, invalid));
-    EXPECT_TRUE(fails(scene.os().write_at(nobody, {}, no_offset), Call::write_at, invalid));
+    EXPECT_TRUE(fails(scene.os().read_at(never_opened, nine, no_offset), Call::read_at, invalid));
+    EXPECT_TRUE(fails(scene.os().write_at(never_opened, {}, no_offset), Call::write_at, invalid));
     EXPECT_EQ(scene.text_of("a"), "abc");
     scene.remove("a");
   });
@@ -88,12 +88,12 @@ TEST_P(StorageContract, only_files_are_read_at_an_offset) {
     const UniqueFd folder = scene.open(scene.folder(), {.folder = true});
     const contract::Pipe pipe = scene.pipe();
     const contract::Pair pair = scene.pair();
-    EXPECT_TRUE(refused(nobody, std::errc::bad_file_descriptor));
+    EXPECT_TRUE(refused(never_opened, std::errc::bad_file_descriptor));
     EXPECT_TRUE(refused(folder.get(), std::errc::is_a_directory));
     EXPECT_TRUE(refused(pipe.read.get(), std::errc::invalid_seek));
     EXPECT_TRUE(refused(pipe.write.get(), std::errc::invalid_seek));
     EXPECT_TRUE(refused(pair.left.get(), std::errc::invalid_seek));
-    EXPECT_EQ(scene.os().read_at(nobody, bytes, 0).error().subject, "fd 9999");
+    EXPECT_EQ(scene.os().read_at(never_opened, bytes, 0).error().subject, "fd 9999");
   });
 }
 
@@ -113,8 +113,8 @@ TEST_P(StorageContract, files_and_folders_can_be_synced_and_nothing_else) {
     for (const UniqueFd* const fd : {&pipe.read, &pipe.write, &pair.left, &process}) {
       EXPECT_TRUE(fails(os.sync(fd->get()), Call::sync, std::errc::invalid_argument));
     }
-    EXPECT_TRUE(fails(os.sync(nobody), Call::sync, std::errc::bad_file_descriptor));
-    EXPECT_EQ(os.sync(nobody).error().subject, "fd 9999");
+    EXPECT_TRUE(fails(os.sync(never_opened), Call::sync, std::errc::bad_file_descriptor));
+    EXPECT_EQ(os.sync(never_opened).error().subject, "fd 9999");
     scene.remove("a");
   });
 }
@@ -149,7 +149,7 @@ TEST_P(StorageContract, only_of_a_file_that_may_be_written_is_space_allocated) {
       return fails(os.allocate(fd, offset, size), Call::allocate, code);
     };
     constexpr auto bad = std::errc::bad_file_descriptor;
-    for (const Fd fd : {nobody, reader.get(), folder.get(), pipe.read.get()}) {
+    for (const Fd fd : {never_opened, reader.get(), folder.get(), pipe.read.get()}) {
       EXPECT_TRUE(refused(fd, 0, 1, bad));
     }
     EXPECT_TRUE(refused(pipe.write.get(), 0, 1, std::errc::invalid_seek));
@@ -158,7 +158,7 @@ TEST_P(StorageContract, only_of_a_file_that_may_be_written_is_space_allocated) {
     EXPECT_TRUE(refused(file.get(), no_offset, 1, std::errc::invalid_argument));
     EXPECT_TRUE(refused(file.get(), 0, no_offset, std::errc::invalid_argument));
     EXPECT_TRUE(refused(file.get(), offset_max, 1, std::errc::file_too_large));
-    EXPECT_EQ(os.allocate(nobody, 0, 1).error().subject, "fd 9999");
+    EXPECT_EQ(os.allocate(never_opened, 0, 1).error().subject, "fd 9999");
     EXPECT_EQ(scene.text_of("a"), "abc");
     scene.remove("a");
   });
@@ -248,17 +248,17 @@ TEST_P(StorageContract, only_what_is_a_file_and_may_be_written_has_holes) {
     const contract::Pipe pipe = scene.pipe();
     const contract::Pair pair = scene.pair();
     constexpr auto bad = std::errc::bad_file_descriptor;
-    for (const Fd fd : {nobody, reader.get(), folder.get(), pipe.read.get()}) {
+    for (const Fd fd : {never_opened, reader.get(), folder.get(), pipe.read.get()}) {
       EXPECT_TRUE(refused(fd, bad));
     }
     EXPECT_TRUE(refused(pipe.write.get(), std::errc::invalid_seek));
     EXPECT_TRUE(refused(pair.left.get(), std::errc::no_such_device));
     // The descriptor is checked first, but only whether it exists.
-    EXPECT_TRUE(fails(os.punch_hole(nobody, 0, 0), Call::punch_hole, bad));
+    EXPECT_TRUE(fails(os.punch_hole(never_opened, 0, 0), Call::punch_hole, bad));
     EXPECT_TRUE(
         fails(os.punch_hole(reader.get(), 0, 0), Call::punch_hole, std::errc::invalid_argument));
     EXPECT_TRUE(fails(os.punch_hole(reader.get(), offset_max, 1), Call::punch_hole, bad));
-    EXPECT_EQ(os.punch_hole(nobody, 0, 2).error().subject, "fd 9999");
+    EXPECT_EQ(os.punch_hole(never_opened, 0, 2).error().subject, "fd 9999");
     EXPECT_EQ(scene.text_of("a"), "abc");
     scene.remove("a");
   });
@@ -520,7 +520,7 @@ TEST_P(MemoryContract, what_is_no_file_is_not_mapped) {
     EXPECT_TRUE(fails(scene.os().map({.file = pipe.read.get(), .size = 4}),
                       Call::map,
                       std::errc::no_such_device));
-    const auto closed = scene.os().map({.file = nobody, .size = 4});
+    const auto closed = scene.os().map({.file = never_opened, .size = 4});
     EXPECT_TRUE(fails(closed, Call::map, std::errc::bad_file_descriptor));
     EXPECT_EQ(closed.error().subject, "fd 9999");
   });

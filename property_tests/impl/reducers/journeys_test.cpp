@@ -232,7 +232,7 @@ class Journeys {
       // Kept to the end, unless the context uses its folder again.
       its_context = its_context == context ? left_of(context) : its_context;
     }
-    // An empty folder was removed, and what was in it before.
+    // An empty folder was removed, after its contents.
     std::erase_if(keeps_, [](const auto& each) {
       return !std::filesystem::exists(std::filesystem::path(each.first).parent_path());
     });

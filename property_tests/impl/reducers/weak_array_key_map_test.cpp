@@ -207,7 +207,7 @@ TEST(WeakArrayKeyMapOnce, lets_other_threads_drop_arrays_R1) {
         const Array array = subject.borrowed();
         must(subject.map.set(array, std::make_shared<int>(round)));
         if (**subject.map.get(array) != round) {
-          ADD_FAILURE() << "somebody else's value";
+          ADD_FAILURE() << "another array's value";
         }
       }
     })));

@@ -43,7 +43,7 @@ struct Life {
   os::Os& os;
   std::shared_ptr<References> references;
   End end;
-  std::optional<std::string> context = "a context whose name is no short string";
+  std::optional<std::string> context = "a context with a name that is no short string";
   std::function<Status(os::Fd)> write = [this](os::Fd file) {
     return os::write_all(os, file, os::bytes_of("text"));
   };

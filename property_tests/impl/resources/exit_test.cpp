@@ -102,7 +102,7 @@ TEST(Exit, that_comes_to_a_manager_that_has_gone_does_nothing_E9) {
     }
   };
   fixture.os.end();
-  EXPECT_TRUE(std::filesystem::remove(folder)) << "what was made anew is not ours";
+  EXPECT_TRUE(std::filesystem::remove(folder)) << "the recreated folder is not ours";
   EXPECT_THAT(fixture.folder.names(), IsEmpty());
   EXPECT_TRUE(fixture.counts.empty());
 }

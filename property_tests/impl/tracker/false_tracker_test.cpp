@@ -1,5 +1,6 @@
 // false_tracker_test: a client with a tracker that refuses it, sends nonsense, or disconnects again
-// and again. It gives up with a reason, or asks the next tracker; it never waits indefinitely.
+// and again. It gives up with a reason, or sends its requests to the next tracker; it never waits
+// indefinitely.
 #include <array>
 #include <filesystem>
 #include <functional>

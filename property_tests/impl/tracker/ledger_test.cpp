@@ -153,8 +153,8 @@ RC_GTEST_PROP(LedgerProperties, a_place_is_used_again_by_a_name_of_the_same_size
   }
 }
 
-/// The names that a reader finds that trusts every byte: those of complete records that are not
-/// struck.
+/// The names that a reader finds that trusts every byte: those of complete records that were not
+/// erased.
 Names whole_records(const std::string& text, std::size_t cut) {
   constexpr std::size_t head = 12;
   Names names;
@@ -637,7 +637,7 @@ std::size_t written(const Book& book) {
   return book.text().find_last_not_of('\0') + 1;
 }
 
-/// Enters one name that remains, and many that are entered and struck.
+/// Adds one name that remains, and many that are added and erased.
 void fill_and_empty(Ledger& ledger) {
   LASTREF_ASSERT(ledger.enter(kept).has_value());
   for (std::size_t number = 0; number < many; ++number) {
@@ -683,7 +683,7 @@ TEST(LedgerSpace, that_names_in_use_lie_in_is_theirs_E12) {
   EXPECT_EQ(names_in(book.open()), names);
 }
 
-/// Changes that come later, of names that may reuse the space of struck ones.
+/// Later changes, of names that may reuse the space of erased ones.
 struct Later {
   bool enters = true;
   Resource resource;
@@ -748,7 +748,7 @@ TEST(LedgerSpace, given_back_by_who_is_killed_then_costs_no_name_E12) {
       static_cast<void>(ledger->enter(many_th(0)));
       EXPECT_TRUE(tracker.is_dead());
       for (const Resource& name : names_in(book.open())) {
-        // A name that was being struck may still be there.
+        // A name that was being erased may still be there.
         EXPECT_TRUE(name == kept || name.name.starts_with("/")) << name.name;
       }
       EXPECT_TRUE(book.open().contains(kept));

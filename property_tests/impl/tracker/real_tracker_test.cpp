@@ -123,7 +123,7 @@ bool obey(os::Os& os, tracker::Client& client, const std::string& folder, char o
   }
 }
 
-/// {tree, folder}: joins, and obeys orders until it is told to leave, or killed.
+/// {tree, folder}: joins, and follows orders until it has to leave, or is killed.
 int be_holder(os::Os& os, const std::vector<std::string>& arguments) {
   auto client = tracker::Client::join(os, arguments[0]);
   static_cast<void>(os::write_all(os, answers, os::bytes_of(client ? "+" : "-")));
@@ -217,47 +217,47 @@ class Play {
   }
 
   void perform(const Step& step) {
-    const auto [what, who, name] = step;
+    const auto [what, member, name] = step;
     switch (what) {
       case to_take:
-        must(__LINE__, tell(who, take, name));
-        ++counts_[name][pid_of(who)];
+        must(__LINE__, tell(member, take, name));
+        ++counts_[name][pid_of(member)];
         forgotten_.erase(name);
         break;
       case to_hold:
         if (counts_.contains(name)) {
-          must(__LINE__, tell(who, hold, name));
-          ++counts_[name][pid_of(who)];
+          must(__LINE__, tell(member, hold, name));
+          ++counts_[name][pid_of(member)];
         }
         break;
       case to_release:
-        if (lives(who) && held_by(who, name) > 0) {
-          must(__LINE__, tell(who, release, name));
-          drop(name, pid_of(who), 1);
+        if (lives(member) && held_by(member, name) > 0) {
+          must(__LINE__, tell(member, release, name));
+          drop(name, pid_of(member), 1);
         }
         break;
       case to_forget:
         if (counts_.contains(name)) {
-          must(__LINE__, tell(who, forget, name));
+          must(__LINE__, tell(member, forget, name));
           counts_.erase(name);
           forgotten_.insert(name);
         }
         break;
       case to_speak_in_a_child:
         // The child's registration was its own, and ended with it.
-        must(__LINE__, tell(who, speak, name));
+        must(__LINE__, tell(member, speak, name));
         if (!counts_.contains(name)) {
           forgotten_.erase(name);
         }
         break;
       case to_fork:
-        must(__LINE__, who == 0 || tell(who, leave_stranger, name));
+        must(__LINE__, member == 0 || tell(member, leave_stranger, name));
         break;
       case to_leave:
-        end(who, [&](const Holder& holder) { send(holder, leave, 0); });
+        end(member, [&](const Holder& holder) { send(holder, leave, 0); });
         break;
       case to_kill:
-        end(who, [&](const Holder& holder) {
+        end(member, [&](const Holder& holder) {
           must(__LINE__, os_.signal_process(holder.process.get(), os::Signal::kill).has_value());
         });
         break;
@@ -287,8 +287,8 @@ class Play {
 
   /// All holders leave. Only forgotten files remain.
   void finish() {
-    for (int who = 1; who <= holders; ++who) {
-      end(who, [&](const Holder& holder) { send(holder, leave, 0); });
+    for (int member = 1; member <= holders; ++member) {
+      end(member, [&](const Holder& holder) { send(holder, leave, 0); });
     }
     const Holder witness = start(witness_entry);
     root_.reset();
@@ -304,13 +304,13 @@ class Play {
   }
 
  private:
-  bool lives(int who) const { return who == 0 || holders_.contains(who); }
-  os::Pid pid_of(int who) { return who == 0 ? os_.process_id() : holders_.at(who).pid; }
-  std::uint64_t held_by(int who, int name) {
+  bool lives(int member) const { return member == 0 || holders_.contains(member); }
+  os::Pid pid_of(int member) { return member == 0 ? os_.process_id() : holders_.at(member).pid; }
+  std::uint64_t held_by(int member, int name) {
     const auto found = counts_.find(name);
-    return found == counts_.end() || !found->second.contains(pid_of(who))
+    return found == counts_.end() || !found->second.contains(pid_of(member))
                ? 0
-               : found->second.at(pid_of(who));
+               : found->second.at(pid_of(member));
   }
 
   void drop(int name, os::Pid pid, std::uint64_t count) {
@@ -352,27 +352,27 @@ class Play {
   }
 
   /// Starts the holder first if it is not running.
-  bool tell(int who, char order, int name) {
-    if (who == 0) {
+  bool tell(int member, char order, int name) {
+    if (member == 0) {
       return obey(os_, *root_, files_, order, name);
     }
-    if (!lives(who)) {
-      holders_[who] = start(holder_entry);
+    if (!lives(member)) {
+      holders_[member] = start(holder_entry);
     }
-    send(holders_.at(who), order, name);
-    return holders_.at(who).answered(os_);
+    send(holders_.at(member), order, name);
+    return holders_.at(member).answered(os_);
   }
 
   template <typename How>
-  void end(int who, How how) {
-    const auto found = holders_.find(who);
+  void end(int member, How how) {
+    const auto found = holders_.find(member);
     if (found == holders_.end()) {
       return;
     }
     how(found->second);
     static_cast<void>(wait_for(os_, found->second.process.get()));
     for (int name = 0; name < names; ++name) {
-      if (const std::uint64_t held = held_by(who, name); held > 0) {
+      if (const std::uint64_t held = held_by(member, name); held > 0) {
         drop(name, found->second.pid, held);
       }
     }
@@ -496,7 +496,7 @@ TEST(RealTracker, removes_what_was_made_and_nothing_else_of_that_name_E4_T4) {
   ASSERT_TRUE(client->register_name(thing("later")));
   ASSERT_TRUE(client->identify(thing("later"), identity("later")));
   for (const char* name : {"replaced", "later"}) {
-    folder.write("another", "somebody's");
+    folder.write("another", "another user's");
     std::filesystem::rename(folder.path("another"), folder.path(name));
   }
   for (const char* name : {"replaced", "later", "ours"}) {
@@ -504,7 +504,7 @@ TEST(RealTracker, removes_what_was_made_and_nothing_else_of_that_name_E4_T4) {
   }
   pretend::until([&] { return !folder.exists("ours"); });
   for (const char* name : {"replaced", "later"}) {
-    EXPECT_EQ(folder.read(name), "somebody's");
+    EXPECT_EQ(folder.read(name), "another user's");
     folder.remove(name);
   }
   client.reset();

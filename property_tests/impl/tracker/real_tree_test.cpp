@@ -1,7 +1,7 @@
-// real_tree_test: a tree of real processes that send arrays is killed whole at a random moment, a
-// thousand times. After the next start nothing of it is left, and nothing of a live tree next to it
-// was touched. In addition, two watchers inspect everything that a tree creates while it is being
-// created.
+// real_tree_test: a tree of real processes that send arrays is killed completely at a random
+// moment, a thousand times. After the next start nothing of it is left, and nothing of a live tree
+// next to it was touched. In addition, two watchers inspect everything that a tree creates while it
+// is being created.
 //
 // Has a main of its own: this program is also the tracker, the parents, the workers and the
 // watchers.

@@ -299,7 +299,7 @@ TEST_F(ManyNames, of_one_dead_process_keep_nobody_waiting_longer_than_few_do_T10
 TEST_F(ManyNames, cost_as_many_calls_each_as_few_do_T10) {
   constexpr std::size_t names = 2000;
   const Effort effort = after_the_death_of_a_holder_of(names);
-  // Recorded, checked, unlinked and struck.
+  // Recorded, checked, unlinked and erased.
   EXPECT_GE(effort.calls, 4 * names);
   EXPECT_LE(effort.calls, 4 * names + 100);
 }

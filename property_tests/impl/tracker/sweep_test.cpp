@@ -72,7 +72,7 @@ class Things {
   /// The number of distinct names.
   static constexpr std::size_t count = 9;
 
-  /// Returns and removes what is left of them.
+  /// Returns and removes the leftovers.
   std::vector<std::string> take_what_is_left() {
     std::vector<std::string> left;
     for (const std::string name : {"a", "folder_a"}) {
@@ -316,7 +316,7 @@ TEST(Sweep, that_fails_or_is_killed_at_any_call_is_finished_by_the_next_M7) {
   for (std::size_t at = 0; at < clean.size(); ++at) {
     std::vector<Decision> decisions{{.fate = Fate::die_before}, {.fate = Fate::die_after}};
     for (const auto& [code, in_tracker, elsewhere] : row_of(clean[at].call).errors) {
-      // A sweep may believe an error that says that the file does not exist.
+      // A sweep may rely on an error that reports that the file does not exist.
       if (static_cast<std::errc>(code) != std::errc::no_such_file_or_directory) {
         decisions.push_back({.fate = Fate::fail, .code = static_cast<std::errc>(code)});
       }

@@ -1,8 +1,8 @@
-// counted_exit: what stands in for _exit(2) where coverage is counted. Many processes of the
-// harness end by it, and would take their counts along. Those of who is killed are lost, and of who
-// may not write to the tree: what libgcov says of that is nothing that the process has said.
+// counted_exit: replaces _exit(2) where coverage is counted. Many processes of the harness end by
+// it, and would lose their counts. The counts of a killed process are lost, and those of a process
+// that may not write to the tree: what libgcov prints about that is not output of the process.
 //
-// Named by the linker: a call of _exit becomes one of __wrap__exit, and __real__exit is the true
+// The linker uses it: a call of _exit becomes one of __wrap__exit, and __real__exit is the original
 // one. ld(1), --wrap.
 #include <cstdio>
 

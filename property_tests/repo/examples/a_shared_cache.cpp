@@ -1,6 +1,6 @@
-// a_shared_cache: what one worker has computed, no other computes again.
+// a_shared_cache: a value that one worker has computed is not computed again by another.
 //
-// The cache is a file that both workers map; it goes when the root is done with it.
+// The cache is a file that both workers map; the root removes it at the end.
 #include <cstdio>
 #include <cstring>
 
@@ -13,7 +13,7 @@ using lastref::MultiprocessFileCache;
 using lastref::Result;
 using lastref::Value;
 
-/// How many steps it takes from `number` to 1 (Collatz), out of the cache if somebody knows it.
+/// The number of steps from `number` to 1 (Collatz), taken from the cache if it is there.
 Result<Value> steps_from(const lastref::TaskContext& context, const lastref::Arguments& arguments) {
   LASTREF_TRY(handle, arguments.as<std::string>(0));
   LASTREF_TRY(number, arguments.as<std::int64_t>(1));

@@ -1,5 +1,6 @@
-// a_worker_is_killed: in the middle of a call. The call fails and says so, and the next one of the
-// same object starts new workers. Of neither is anything left, whatever the worker had mapped.
+// a_worker_is_killed: a worker dies in the middle of a call. The call fails with that reason, and
+// the next call of the same object starts new workers. Nothing remains of either, whatever the
+// worker had mapped.
 #include <csignal>
 #include <cstdio>
 

@@ -1,6 +1,6 @@
 // parallel_map: sums the rows of a big array in two worker processes.
 //
-// The array is written to one file, which both workers map; the file goes when the call is over.
+// The array is written to one file, which both workers map; the file is removed when the call ends.
 #include <cmath>
 #include <cstdio>
 #include <numeric>

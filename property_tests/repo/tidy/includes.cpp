@@ -1,4 +1,4 @@
-// includes: who may include whom.
+// includes: which files may include which others.
 #include <algorithm>
 #include <array>
 
@@ -8,11 +8,11 @@
 namespace lastref::tidy {
 namespace {
 
-/// A room and what it may include besides itself. Of impl, others see the doors alone, but tests
-/// and benchmarks look inside.
+/// A room and the rooms that it may include in addition to itself. Other rooms see only the public
+/// headers of impl, but tests and benchmarks see its internal ones.
 struct Room {
   std::string_view path;
-  std::vector<std::string_view> doors;   ///< Rooms whose headers in impl/include it may include.
+  std::vector<std::string_view> doors;  ///< Rooms with headers in impl/include that it may include.
   std::vector<std::string_view> inside;  ///< Rooms, or folders of rooms.
 };
 
@@ -138,9 +138,8 @@ constexpr std::array<std::string_view, 9> not_the_kernel = {"cxxabi.h",
                                                             "libalglib/",
                                                             "sqlite3.h"};
 
-/// A header inside a room that others may see, and where: the harness asks the tracker what it has
-/// counted without becoming a client of it, and keeps a process's actions for its end as KernelOs
-/// does.
+/// A header inside a room that other rooms may see, and why: the harness queries the counts of the
+/// tracker without becoming a client of it, and keeps a process's exit actions as KernelOs does.
 struct Lent {
   std::string_view header;
   std::string_view to;

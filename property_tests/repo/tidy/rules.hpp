@@ -17,7 +17,7 @@ namespace lastref::tidy {
 /// Sources that speak to the kernel themselves. Each is small, and none decides anything.
 inline constexpr auto at_the_kernel = std::to_array<std::string_view>({
     "impl/os/kernel_os",
-    "bench/",  // Measures the kernel beside us.
+    "bench/",  // Measures the kernel next to us.
     "harness/cli/interruption",
     "harness/explore/crash_note",  // Hears what would end the program.
     "harness/history/history_log",
@@ -29,7 +29,7 @@ inline constexpr auto at_the_kernel = std::to_array<std::string_view>({
     "harness/warden/",  // Watches what calls it without us.
     "harness/platform/",
     "harness/program/arena",    // Memory that no fork copies.
-    "harness/program/program",  // Its children are its own; those of Os are nobody's.
+    "harness/program/program",  // Its children are its own; those of Os are not.
     "property_tests/attack/other_user",
     "property_tests/harness/explore/crash_note",
     "property_tests/harness/warden/",
@@ -74,13 +74,13 @@ std::string code_of(const std::string& text);
 /// The room that a path lies in; nothing if no room does.
 std::string_view room_of(std::string_view path);
 
-/// Rooms include downward only; kernel headers and libfiu stay behind their doors.
+/// Rooms include downward only; kernel headers and libfiu are included in few places only.
 std::vector<Finding> check_includes(const File& file);
 /// Words that have a better replacement.
 std::vector<Finding> check_words(const File& file);
 /// Lengths, the first line, the title, paths of one machine.
 std::vector<Finding> check_shape(const File& file);
-/// What a door above impl/os returns as a Result says its Errors.
+/// A public function above impl/os that returns a Result documents its Errors.
 std::vector<Finding> check_docs(const File& file);
 /// Every transcript belongs to a source of its name.
 std::vector<Finding> check_transcripts(std::span<const File> files);

@@ -184,7 +184,7 @@ std::vector<Finding> check(std::span<const File> files) {
   std::ranges::move(check_transcripts(files), std::back_inserter(findings));
   for (const File& file : files) {
     if (file.path.ends_with(".transcript")) {
-      continue;  // Its texts have the shape of what is shown.
+      continue;  // These texts have the shape of the output that they show.
     }
     for (const auto rule : {check_includes, check_words, check_shape, check_docs}) {
       std::ranges::move(rule(file), std::back_inserter(findings));

@@ -1,4 +1,4 @@
-// words: what code should not say, and what to say instead.
+// words: words that code should not use, and their replacements.
 #include <algorithm>
 #include <string_view>
 
@@ -9,7 +9,7 @@ namespace lastref::tidy {
 namespace {
 
 /// Words of code, and where they are banned: below one of `where`, and in none of `but`. A word
-/// with a "::" is met with its qualification, and one that ends in "*" is the start of a word.
+/// with a "::" matches with its qualification, and one that ends in "*" is the start of a word.
 struct Word {
   std::vector<std::string_view> names;
   std::string_view instead;
@@ -76,7 +76,7 @@ const std::vector<Word>& words() {
   return table;
 }
 
-/// How many bytes there are up to and with `mark`, looked for from `from`; all of them without it.
+/// The number of bytes up to and with `mark`, searched from `from`; all of them without it.
 std::size_t past(std::string_view text, std::string_view mark, std::size_t from) {
   const std::size_t at = text.find(mark, from);
   return at == std::string_view::npos ? text.size() : at + mark.size();
