@@ -60,8 +60,8 @@ class Endings {
         Each{.action = std::move(action), .listener = std::move(listener), .below = nullptr});
     std::unique_ptr<Each> waiting(top_.exchange(nullptr));
     for (std::unique_ptr<Each>* at = &waiting; *at;) {
-      const auto& who = (*at)->listener;
-      if (who && who->expired()) {
+      const auto& its_listener = (*at)->listener;
+      if (its_listener && its_listener->expired()) {
         *at = std::move((*at)->below);
       } else {
         at = &(*at)->below;

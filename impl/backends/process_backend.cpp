@@ -185,9 +185,9 @@ Outcome<FuturePtr> ProcessBackend::apply_brief(Batch batch, Callback callback) {
   });
 }
 
-bool ProcessBackend::step_aside(bool waits, Deferred& who) {
+bool ProcessBackend::step_aside(bool waits, Deferred& work) {
   const auto pool = state_ && state_->check_process() ? state_->slot.pool() : nullptr;
-  return pool && pool->step_aside(waits, who);
+  return pool && pool->step_aside(waits, work);
 }
 
 void ProcessBackend::cancel() {

@@ -136,7 +136,7 @@ void ProcessPool::cancel() {
   }
 }
 
-bool ProcessPool::step_aside(bool waits, Deferred& who) {
+bool ProcessPool::step_aside(bool waits, Deferred& work) {
   const os::Pid thread = os_.thread_id();
   const os::Held held(*monitor_);
   Hearer& leader = hearers_[leader_];
@@ -149,7 +149,7 @@ bool ProcessPool::step_aside(bool waits, Deferred& who) {
   }
   if (other.is_away) {
     os_.saw(Probe::catching_up_deferred);
-    defer(who);
+    defer(work);
     return false;
   }
   os_.saw(Probe::hearer_stepped_aside);
@@ -169,8 +169,8 @@ bool ProcessPool::step_aside(bool waits, Deferred& who) {
 }
 
 /// The listener that is away now runs it when it is back.
-void ProcessPool::defer(Deferred& who) {
-  const std::weak_ptr<Deferred> one = who.weak_from_this();
+void ProcessPool::defer(Deferred& work) {
+  const std::weak_ptr<Deferred> one = work.weak_from_this();
   const auto is_same = [&](const std::weak_ptr<Deferred>& other) {
     return !other.owner_before(one) && !one.owner_before(other);
   };
@@ -434,16 +434,16 @@ bool ProcessPool::may_catch_up(std::size_t at) const {
 
 /// Runs one of them: it may take its time, and the other listener can do the next.
 void ProcessPool::catch_up() {
-  std::shared_ptr<Deferred> who;
+  std::shared_ptr<Deferred> work;
   {
     const os::Held held(*monitor_);
     if (!deferred_.empty()) {
-      who = deferred_.front().lock();
+      work = deferred_.front().lock();
       deferred_.pop_front();
     }
   }
-  if (who) {
-    who->catch_up();
+  if (work) {
+    work->catch_up();
   }
 }
 

@@ -66,7 +66,7 @@ class ProcessPool {
   /// Everything that is on its way fails, soon. Does not wait.
   void cancel();
   /// See ParallelBackend.
-  bool step_aside(bool waits, Deferred& who);
+  bool step_aside(bool waits, Deferred& work);
   /// Lets idle workers exit; kills them if there are jobs. May be called again.
   void end();
   bool is_mine(os::Pid thread) const;
@@ -110,7 +110,7 @@ class ProcessPool {
   bool is_busy() const;
   Jobs take_all_jobs();
   bool may_lead(std::size_t at);
-  void defer(Deferred& who);
+  void defer(Deferred& work);
   bool may_catch_up(std::size_t at) const;
   void idle(Hearer& hearer);
   void fill_items(Hearer& hearer, bool leads) const;

@@ -133,9 +133,9 @@ class ParallelBackend {
   /// results of other batches only if `waits` is true. If this returns false, the callback must not
   /// take long, because no thread could serve the pool meanwhile. The Deferred then catches up as
   /// soon as a thread is available, unless it is destroyed or the pool ends.
-  virtual bool step_aside(bool waits, Deferred& who) {
+  virtual bool step_aside(bool waits, Deferred& work) {
     static_cast<void>(waits);
-    static_cast<void>(who);
+    static_cast<void>(work);
     return true;
   }
 
@@ -245,7 +245,7 @@ class ProcessBackend final : public ParallelBackend {
   Result<Configured> configure(const BackendOptions& options) override;
   Outcome<FuturePtr> apply_async(Batch batch, Callback callback) override;
   Outcome<FuturePtr> apply_brief(Batch batch, Callback callback) override;
-  bool step_aside(bool waits, Deferred& who) override;
+  bool step_aside(bool waits, Deferred& work) override;
   void cancel() override;
   bool is_ready() const override;
   Status terminate() override;

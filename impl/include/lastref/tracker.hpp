@@ -18,14 +18,15 @@ inline constexpr int passed_fd = 3;
 /// The exit code of a tracker that could not start or continue.
 inline constexpr int could_not = 2;
 
-/// It ignores them, and whoever starts it has them blocked until it does: what ends the program
-/// from a terminal must not end who cleans up behind it.
+/// The tracker ignores these signals, and the process that starts it has them blocked until it
+/// does: a signal from a terminal that ends the program must not end the tracker, which cleans up
+/// after the program.
 inline constexpr std::array ignored_signals = {
     os::Signal::interrupt, os::Signal::terminate, os::Signal::hang_up, os::Signal::quit};
 
-/// The tracker's whole life: `arguments` are {tree folder}, the listening socket is descriptor 3;
-/// or {"--loky-fd", "3"} for loky mode, with the pipe there.
-/// Returns an exit code: 0, or 2 when it could not start, with the reason on standard error.
+/// Runs the tracker until its end. `arguments` are {tree folder}, and the listening socket is
+/// descriptor 3; or {"--loky-fd", "3"} for loky mode, with the pipe there. Returns an exit code: 0,
+/// or 2 if the tracker could not start, with the reason on standard error.
 int run(os::Os& os, std::span<const std::string> arguments) noexcept;
 
 /// Loky mode: reads the line protocol of loky's resource tracker from one pipe until its end. Takes
