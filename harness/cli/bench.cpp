@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/cli/beside.hpp"
+#include "harness/cli/sibling.hpp"
 #include "harness/cli/verbs.hpp"
 
 namespace lastref::harness {
@@ -31,10 +31,10 @@ std::vector<std::string> arguments_of(const BenchOptions& options) {
 
 void run(const BenchOptions& options, Invocation& invocation) {
   if (!options.profile.empty()) {
-    run_beside("bench", "lastref_perf", {"profile", "--bench", options.profile}, invocation);
+    run_sibling("bench", "lastref_perf", {"profile", "--bench", options.profile}, invocation);
     return;
   }
-  run_beside("bench", "lastref_bench", arguments_of(options), invocation);
+  run_sibling("bench", "lastref_bench", arguments_of(options), invocation);
 }
 
 }  // namespace lastref::harness

@@ -70,9 +70,9 @@ std::string lines_of_responses(const CallRow& row) {
   const std::string tracker = text_of_responses(row, &ErrorRow::in_tracker);
   const std::string others = text_of_responses(row, &ErrorRow::elsewhere);
   std::string lines;
-  const auto add = [&lines](std::string_view who, const std::string& responses) {
+  const auto add = [&lines](std::string_view processes, const std::string& responses) {
     if (!responses.empty()) {
-      lines += fmt::format("    {:<9} {}\n", who, responses);
+      lines += fmt::format("    {:<9} {}\n", processes, responses);
     }
   };
   if (tracker == others) {

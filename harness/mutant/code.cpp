@@ -59,7 +59,7 @@ class Lexer {
  private:
   std::string_view rest() const { return source_.substr(at_); }
 
-  void jump_behind(std::string_view end) {
+  void skip_past(std::string_view end) {
     const std::size_t found = source_.find(end, at_);
     at_ = found == std::string_view::npos ? source_.size() : found + end.size();
   }
@@ -70,12 +70,12 @@ class Lexer {
       before = at_;
       at_ = std::min(source_.find_first_not_of(space, at_), source_.size());
       if (rest().starts_with("//")) {
-        jump_behind("\n");
+        skip_past("\n");
       } else if (rest().starts_with("/*")) {
-        jump_behind("*/");
+        skip_past("*/");
       } else if (rest().starts_with("#")) {
         do {
-          jump_behind("\n");
+          skip_past("\n");
         } while (at_ < source_.size() && source_.substr(0, at_).ends_with("\\\n"));
       }
     }
@@ -279,7 +279,7 @@ class Walk {
 };
 
 /// The token after a qualified name, "std::vector<int>::iterator&"; `first` if there is none.
-std::size_t behind_type(const std::vector<Token>& tokens, std::size_t first, std::size_t last) {
+std::size_t end_of_type(const std::vector<Token>& tokens, std::size_t first, std::size_t last) {
   std::size_t at = first;
   while (at < last && tokens[at].kind == Token::Kind::word) {
     ++at;
@@ -336,8 +336,9 @@ bool is_action(const Code& code, const Statement& statement) noexcept {
       return false;
     }
   }
-  const std::size_t behind = behind_type(tokens, statement.first, statement.last);
-  const bool declares = behind > statement.first && tokens[behind].kind == Token::Kind::word;
+  const std::size_t after_type = end_of_type(tokens, statement.first, statement.last);
+  const bool declares =
+      after_type > statement.first && tokens[after_type].kind == Token::Kind::word;
   return !declares;
 }
 

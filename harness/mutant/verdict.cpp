@@ -26,17 +26,17 @@ std::string_view word_of(const Verdict& verdict, Hunter hunter) {
 }
 
 std::string proof_of(Hunter hunter, const Trial& trial) {
-  const std::string_view who = name_of(hunter);
+  const std::string_view name = name_of(hunter);
   switch (trial.sight) {
     case Sight::nothing:
       return {};
     case Sight::incomplete:
     case Sight::cannot:
-      return trial.seen.empty() ? "" : fmt::format("      {}: {}\n", who, trial.seen);
+      return trial.seen.empty() ? "" : fmt::format("      {}: {}\n", name, trial.seen);
     case Sight::saw:
       break;
   }
-  std::string text = fmt::format("      {}: {}", who, trial.scenario);
+  std::string text = fmt::format("      {}: {}", name, trial.scenario);
   text += trial.scenario.empty() || trial.claim.empty() ? "" : ": ";
   text += trial.claim + "\n";
   text += trial.seen.empty() ? "" : fmt::format("        seen    {}\n", trial.seen);

@@ -14,7 +14,7 @@ constexpr std::size_t text_size_at = 8;
 constexpr std::size_t data_alignment = 64;
 
 /// The text that follows "'key': " in the text of a dictionary.
-std::optional<std::string_view> behind(std::string_view text, std::string_view key) {
+std::optional<std::string_view> text_after(std::string_view text, std::string_view key) {
   const std::string quoted = "'" + std::string(key) + "': ";
   const std::size_t at = text.find(quoted);
   return at == std::string_view::npos ? std::nullopt
@@ -68,9 +68,9 @@ std::optional<std::uint64_t> item_size_of(std::string_view descr) {
 
 /// Whether the size of the data agrees with the header text.
 ReadFile<std::string_view> check_data(std::string_view text, std::string_view data) {
-  const auto descr = behind(text, "descr");
-  const auto order = behind(text, "fortran_order");
-  const auto shape = behind(text, "shape");
+  const auto descr = text_after(text, "descr");
+  const auto order = text_after(text, "fortran_order");
+  const auto shape = text_after(text, "shape");
   if (!descr || !order || !shape || !(order->starts_with("True") || order->starts_with("False"))) {
     return not_whole("no type, order or shape in the header");
   }

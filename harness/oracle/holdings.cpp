@@ -119,7 +119,7 @@ void Holdings::read_operation(const Record& record) {
 
 void Holdings::take(const Key& key, const Record& record) {
   Range& range = counts_[key];
-  for (auto& [who, forgetting] : forgetting_) {
+  for (auto& [each, forgetting] : forgetting_) {
     forgetting.raced = forgetting.raced || forgetting.resource == key.second;
   }
   if (record.kind == RecordKind::operation_begin) {

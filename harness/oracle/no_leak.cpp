@@ -81,12 +81,12 @@ Waiver why_not_at_once(const Evidence& evidence) {
                  (index < evidence.plan.faults.size() && evidence.plan.faults[index].whole_tree);
     }
   }
-  const bool nobody = (root_was_killed && (tracker_was_killed || !tracker_ever)) ||
-                      ((root_was_leaving || root_gave_up) && tracker_was_killed);
+  const bool none_can = (root_was_killed && (tracker_was_killed || !tracker_ever)) ||
+                        ((root_was_leaving || root_gave_up) && tracker_was_killed);
   // A root that could not start another tracker has failed as well.
   has_failed = has_failed || (root_has_failed && tracker_was_killed);
   return is_whole     ? Waiver::whole_tree
-         : nobody     ? Waiver::last_tracker
+         : none_can   ? Waiver::last_tracker
          : has_failed ? Waiver::has_error
                       : Waiver::none;
 }

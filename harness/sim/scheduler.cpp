@@ -65,9 +65,9 @@ std::optional<Scheduler::Index> Scheduler::next(bool may_stay, Reach reach) {
 
 std::uint64_t Scheduler::worthwhile(Reach reach) const {
   switch (reach) {
-    case Reach::nobody:
+    case Reach::none:
       return 0;
-    case Reach::everybody:
+    case Reach::all:
       return ~std::uint64_t{0};
     case Reach::process:
       break;

@@ -29,7 +29,7 @@ namespace lastref::harness::sim {
 /// The actors for which the order of their own steps and the next step may matter. Exhaustive
 /// enumeration does not try other actors at this point: a switch to them can equally happen before
 /// the next step that they can observe.
-enum class Reach : std::uint8_t { nobody, process, everybody };
+enum class Reach : std::uint8_t { none, process, all };
 
 class Scheduler {
  public:
@@ -53,7 +53,7 @@ class Scheduler {
   Index current() const noexcept { return current_; }
   bool is_inside() const noexcept { return is_inside_; }
   /// Another actor may run first. `reach` belongs to the next step.
-  void ask(Reach reach = Reach::everybody) noexcept;
+  void ask(Reach reach = Reach::all) noexcept;
   /// Returns true when `ready` does, or false when the deadline came first.
   bool wait_until(const std::function<bool()>& ready,
                   std::optional<os::Instant> deadline,
@@ -110,7 +110,7 @@ class Scheduler {
   };
 
   bool can_go_on(const Actor& actor) const;
-  std::optional<Index> next(bool may_stay, Reach reach = Reach::everybody);
+  std::optional<Index> next(bool may_stay, Reach reach = Reach::all);
   std::uint64_t worthwhile(Reach reach) const;
   void end_pauses() noexcept;
   void leave() noexcept;

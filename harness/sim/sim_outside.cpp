@@ -6,8 +6,8 @@
 namespace lastref::harness::sim {
 
 void SimKernel::mount(const std::string& folder) {
-  SimProcess anybody;
-  const auto at = walk(anybody, folder);
+  SimProcess any_process;
+  const auto at = walk(any_process, folder);
   LASTREF_ASSERT(at && at->found);
   constexpr std::uint64_t another_device = 3;
   at->found->device = another_device;

@@ -274,10 +274,10 @@ void SimInterceptor::give_up() noexcept {
 
 Reach SimInterceptor::reach_of(const PendingCall& pending_call) const {
   if (strikes_at(pending_call.name)) {
-    return Reach::everybody;  // A death here concerns all processes.
+    return Reach::all;  // A death here concerns all processes.
   }
   if (pending_call.call == Call::none) {
-    return Reach::everybody;
+    return Reach::all;
   }
   const CallRow& row = row_of(pending_call.call);
   const bool is_private_object =
@@ -285,7 +285,7 @@ Reach SimInterceptor::reach_of(const PendingCall& pending_call) const {
       pending_call.object.starts_with("process:");
   const bool is_private = has(row.traits, Traits::process_private) ||
                           (has(row.traits, Traits::private_on_pipes) && is_private_object);
-  return is_private ? Reach::process : Reach::everybody;
+  return is_private ? Reach::process : Reach::all;
 }
 
 void SimInterceptor::let_others_go_first(const PendingCall& pending_call) noexcept {

@@ -10,9 +10,9 @@ namespace lastref::harness {
 
 /// Runs the program in our folder, with its exit code as ours. Refuses in the name of the verb if
 /// it is not there, or does not end by itself.
-void run_beside(const std::string& verb,
-                const std::string& program,
-                std::vector<std::string> arguments,
-                Invocation& invocation);
+void run_sibling(const std::string& verb,
+                 const std::string& program,
+                 std::vector<std::string> arguments,
+                 Invocation& invocation);
 
 }  // namespace lastref::harness

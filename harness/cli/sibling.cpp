@@ -1,4 +1,4 @@
-#include "harness/cli/beside.hpp"
+#include "harness/cli/sibling.hpp"
 
 #include <filesystem>
 #include <utility>
@@ -9,10 +9,10 @@
 
 namespace lastref::harness {
 
-void run_beside(const std::string& verb,
-                const std::string& program,
-                std::vector<std::string> arguments,
-                Invocation& invocation) {
+void run_sibling(const std::string& verb,
+                 const std::string& program,
+                 std::vector<std::string> arguments,
+                 Invocation& invocation) {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   const std::string path = self.parent_path() / program;
