@@ -264,7 +264,7 @@ int make_calls(lastref::os::KernelOs& os, std::span<const std::string> arguments
               [](std::uint64_t done) {
                 write_message(STDOUT_FILENO, std::as_bytes(std::span(&done, 1)));
                 if (!read_message(STDIN_FILENO)) {
-                  give_up("nobody looks");
+                  give_up("no process looks");
                 }
               });
   kind->make({.os = os, .functions = functions_of_growth(), .folder = arguments[4] + "/files"},

@@ -107,7 +107,7 @@ void caches_of_one_process(const Site& site, Calls& calls) {
 
 constexpr Kind all[] = {
     {"cache_gets", "put, get and view of a full cache", unlimited, true, cache_gets},
-    {"cache_puts", "a new value, got by who has attached", unlimited, true, cache_puts},
+    {"cache_puts", "a new value, and a get by an attached process", unlimited, true, cache_puts},
     {"cache_starts", "a cache that is made and ends", unlimited, false, cache_starts},
     {"cache_attachments", "a cache that grows, attached", unlimited, false, cache_attachments},
     {"preserved_attachments",

@@ -189,7 +189,7 @@ constexpr Kind all[] = {
     {"arrays_again", "the same array sent again", unlimited, true, arrays_again},
     {"arrays_anew", "the same, invalidated each time", unlimited, false, arrays_anew},
     {"counts", "a question for all counts", unlimited, true, counts},
-    {"sweeps", "a look for dead trees", unlimited, false, sweeps},
+    {"sweeps", "a sweep for dead trees", unlimited, false, sweeps},
     {"trees", "a tree that starts and ends", 10'000, false, trees},
 };
 

@@ -55,7 +55,7 @@ void give_up(const std::string& why) {
 void write_message(int fd, os::Bytes message) {
   const std::uint64_t size = message.size();
   if (!write_all(fd, &size, sizeof size) || !write_all(fd, message.data(), message.size())) {
-    give_up("nobody reads what is said");
+    give_up("no process reads the message");
   }
 }
 
@@ -98,7 +98,7 @@ void OtherMember::ask(char verb, os::Bytes bytes) {
   message.insert(message.end(), bytes.begin(), bytes.end());
   write_message(to_, message);
   if (!read_message(from_)) {
-    give_up("the receiver is gone");
+    give_up("the receiver has ended");
   }
 }
 
@@ -135,7 +135,7 @@ int receive_for(os::Os& os, const std::string& tree) {
         array = must(receiver.rebuild(must(decode_reduction(body))));
         break;
       default:
-        give_up("a message that nobody sends");
+        give_up("an unknown message");
     }
     write_message(STDOUT_FILENO, {});
   }

@@ -95,7 +95,7 @@ void unload(const Place& place) {
 constexpr Operation all[] = {
     {"reduce_new", "an array of 1 MB is written into a file, to be sent", reduce_new},
     {"reduce_known", "it is sent again", reduce_known},
-    {"arrived", "the sender is told that it has arrived", arrive},
+    {"arrived", "the sender is notified that it has arrived", arrive},
     {"load", "another process maps what was sent", load},
     {"unload", "and lets go of it", unload},
 };

@@ -154,14 +154,14 @@ void preload(const Place& place) {
 
 constexpr Operation all[] = {
     {"cache_start", "a cache of 1000 slots is made, with its file", make_caches},
-    {"cache_end", "it ends, and its file goes", end_caches},
+    {"cache_end", "it ends, and its file is removed", end_caches},
     {"attach", "another one opens its file", attach},
     {"put", "a new value of 4 KiB", put},
     {"put_30", "as many new values", put_many},
     {"put_again", "a value for a slot that has one", put_again},
     {"get", "a copy of a value of 4 KiB", get},
     {"view", "the value itself", view},
-    {"get_checked", "a copy, safe from who makes the file shorter", get_checked},
+    {"get_checked", "a copy, safe against truncation", get_checked},
     {"preserve", "ten values go into a file that stays, in place of another", preserve},
     {"preload", "what was preserved is loaded", preload},
 };

@@ -115,7 +115,7 @@ void clean_up_names(const Place& place) {
       must(client->release(name));
     }
     if (::access(name.name.c_str(), F_OK) == 0) {
-      give_up("a file is there whose last reference has gone");
+      give_up("a file without references still exists");
     }
   }
 }
@@ -133,10 +133,10 @@ void forget_names(const Place& place) {
 constexpr std::string_view as_mapped = "how many pages are mapped with one is the kernel's choice";
 
 constexpr Operation all[] = {
-    {"tree_start", "a tree begins, and its tracker is asked for", start_trees, as_mapped},
-    {"tree_end", "the last process leaves, and the tree is gone", end_trees, as_mapped},
+    {"tree_start", "a tree starts, with its tracker", start_trees, as_mapped},
+    {"tree_end", "the last process leaves, and the tree is removed", end_trees, as_mapped},
     {"tree_end_6.15",
-     "the same, where Linux tells how the tracker ended",
+     "the same, where Linux reports how the tracker ended",
      end_trees,
      as_mapped,
      /*tells_ends=*/true},
@@ -144,12 +144,14 @@ constexpr Operation all[] = {
      "a new name is counted",
      register_names,
      "names that stay take a page of the tracker's heap now and then"},
-    {"register_again", "a name takes the place of one that is gone", register_in_places<1>},
+    {"register_again", "a name takes the place of one that has ended", register_in_places<1>},
     {"register_100", "as many do, one after the other", register_in_places<100>},
     {"hold", "a reference is taken to a name that is known", hold_names},
-    {"release", "a reference is given back, and it is not the last", release_names},
-    {"clean_up", "the last reference to a file is given back, and the file goes", clean_up_names},
-    {"forget", "a name is counted no more, and its file stays", forget_names},
+    {"release", "a reference is released, and it is not the last", release_names},
+    {"clean_up",
+     "the last reference to a file is released, and the file is removed",
+     clean_up_names},
+    {"forget", "a name is forgotten, and its file stays", forget_names},
 };
 
 }  // namespace

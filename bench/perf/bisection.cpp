@@ -145,7 +145,7 @@ class Comparing {
       : options_(options), checkout_(checkout) {}
 
   OrWhy<Answer> operator()(const std::string& older, const std::string& newer) {
-    say(fmt::format("comparison {}: {} beside {}", ++number_, name_of(newer), short_commit(older)));
+    say(fmt::format("comparison {}: {} and {}", ++number_, name_of(newer), short_commit(older)));
     std::vector<std::string> words = program();
     words.insert(words.end(), {older, newer, "--bench", options_.bench});
     const auto done = run_measured({.words = std::move(words),
@@ -210,9 +210,9 @@ Exit complain(const NotBisected& not_bisected, const BisectOptions& options) {
         "{} is not slower than {}: there is nothing to be found", options.bad, options.good));
   }
   if (*not_bisected.why == Answer::cannot_be_measured) {
-    return complain(fmt::format("{} cannot be measured beside {}", options.bad, options.good));
+    return complain(fmt::format("{} cannot be compared with {}", options.bad, options.good));
   }
-  say(fmt::format("whether {} is slower than {} at all cannot be told", options.bad, options.good));
+  say(fmt::format("it is unclear whether {} is slower than {} at all", options.bad, options.good));
   return Exit::incomplete;
 }
 
@@ -228,7 +228,8 @@ Exit tell(const Bisected& found, const fs::path& checkout) {
   }
   if (found.confirmed != Answer::slower) {
     fmt::print(
-        "not confirmed: beside the commit before it the last of them {}; an answer was wrong, "
+        "not confirmed: compared with the commit before it, the last of them {}; an answer was "
+        "wrong, "
         "or it became slower in several small steps\n",
         found.confirmed == Answer::not_slower ? "is not slower" : word_of(found.confirmed));
   }
@@ -246,7 +247,7 @@ Exit run_bisect(const BisectOptions& options) {
   }
   if (!after || after->empty()) {
     return complain(
-        fmt::format("{} does not stand below {} in this checkout", options.good, options.bad));
+        fmt::format("{} is not an ancestor of {} in this checkout", options.good, options.bad));
   }
   const auto good = commit_in(checkout, options.good);
   say(fmt::format(
@@ -278,7 +279,7 @@ void add_bisect(CLI::App& app, Chosen& chosen) {
       options->compare,
       "What compares instead of lastref perf compare: it is given A B --bench GLOB, "
       "and exits with 0: not slower, 1: slower, 3: cannot tell, 125: cannot be measured");
-  verb->add_option("--asks", options->asks, "Of one comparison, until it can be told")
+  verb->add_option("--asks", options->asks, "Of one comparison, until it is decided")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
   verb->callback([options, &chosen] { chosen = [options] { return run_bisect(*options); }; });

@@ -192,7 +192,7 @@ OrWhy<void> build_side(FoundSide& side,
   if (error) {
     return no(fmt::format("cannot write {}: {}", stamp.string(), error.message()));
   }
-  tell(fmt::format("building {}; {} says how far it is", side.name, log.string()));
+  tell(fmt::format("building {}; {} shows the progress", side.name, log.string()));
   const auto built = run_measured({.words = {"sh", "-c", build},
                                    .folder = side.folder,
                                    .without = variables_of_git(),

@@ -403,7 +403,7 @@ class Counter {
   }
 
   void wait_for_event() {
-    Pauses pauses(children_, "all sleep, and nobody is woken");
+    Pauses pauses(children_, "all sleep, and none is woken");
     while (!take_event(WNOHANG)) {
       pauses.pause();
     }

@@ -496,7 +496,7 @@ std::string text_of(const Comparison& comparison, const CompareOptions& options)
   text += totals_of(comparison) + '\n';
   text += comparison.has_pairs
               ? fmt::format("on {}\n", name_of(this_machine()))
-              : "not measured in pairs: what the machine did meanwhile looks like the program\n";
+              : "not measured in pairs: load of the machine looks like the program\n";
   if (exit_of(comparison) != harness::Exit::clean) {
     text += "again: " + command_for(comparison, options) + '\n';
   }
@@ -524,11 +524,11 @@ std::string to_json(const Comparison& comparison) {
 }
 
 constexpr const char* about =
-    "Whether B is slower than A: builds and measures both in pairs, until it can be told.\n"
+    "Decides whether B is slower than A: builds both and measures them in pairs.\n"
     "A and B: git revisions, folders of builds, programs, or two files of Google Benchmark's JSON "
     "with repetitions. With -- COMMAND: its wall and processor time, run in folder A and in folder "
     "B, or, where the command has {} in it, with A and with B in that place.\n"
-    "Exit code: 1 something is slower beyond the tolerance, 3 something cannot be told, 2 it "
+    "Exit code: 1 something is slower beyond the tolerance, 3 something is undecided, 2 it "
     "cannot be compared, 125 a revision does not build or has none of the benchmarks, else 0";
 
 harness::Exit compare_and_say(const CompareOptions& options) {
@@ -599,7 +599,7 @@ void add_compare(CLI::App& app, Chosen& chosen, const Words& command) {
   verb->add_option("--pairs-max", options->rules.pairs_max, "Pairs of runs for each row at most")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  verb->add_option("--budget", options->budget, "Seconds for all that is measured; builds besides")
+  verb->add_option("--budget", options->budget, "Seconds for all measurements, without builds")
       ->check(CLI::PositiveNumber);
   verb->add_option("--patience", *patience, "Seconds until a process that does not end is killed")
       ->check(CLI::Range(1, 1'000'000))

@@ -383,7 +383,8 @@ Counted count_all(const Options& options) {
     if (!is_asked_for(operation, options) || !can_be_counted_here(operation)) {
       counted.left_out.emplace_back(operation.name);
       if (is_asked_for(operation, options)) {
-        fmt::print("LEFT OUT {}: this kernel does not tell how processes ended\n", operation.name);
+        fmt::print("LEFT OUT {}: this kernel does not report how processes ended\n",
+                   operation.name);
       }
       continue;
     }

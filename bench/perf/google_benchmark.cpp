@@ -127,7 +127,7 @@ std::string error_in(const Json& row) {
   };
   if (is_set("error_occurred")) {
     const std::string message = word_in(row, "error_message");
-    return message.empty() ? "no reason told" : message;
+    return message.empty() ? "no reason given" : message;
   }
   if (is_set("skipped")) {  // Google Benchmark 1.8 and later.
     const std::string message = word_in(row, "skip_message");

@@ -140,7 +140,7 @@ void print(const Line& line, const ChangePointOptions& changes) {
                width,
                time_figure(last.seconds, last.within),
                series.points.size(),
-               series.points.size() < values_min(changes) ? ", too few to tell" : "");
+               series.points.size() < values_min(changes) ? ", too few to decide" : "");
     for (const ChangePoint& change : series.changes) {
       fmt::print("    {} {}, p {:.3g}: {}\n",
                  change.ratio > 1 ? "slower" : "faster",

@@ -55,7 +55,7 @@ harness::Exit act_on(int count, char** arguments) {
       takes_command(verb) ? std::find(arguments, end, std::string_view("--")) : end;
   const Words command(std::min(dashes + 1, end), end);
   if (dashes != end && command.empty()) {
-    return refuse(std::string(verb) + ": no command stands behind --");
+    return refuse(std::string(verb) + ": no command after --");
   }
   Chosen chosen;
   add_verbs(app, chosen, command);

@@ -367,8 +367,8 @@ Exit record_commits(const RecordOptions& options, Store& store) {
   auto hashes =
       commits_between(*checkout, options.range.substr(0, dots), options.range.substr(dots + 2));
   if (!hashes || hashes->empty()) {
-    return complain(
-        fmt::format("{} names no commits: the first has to stand below the last", options.range));
+    return complain(fmt::format("{} names no commits: the first has to be an ancestor of the last",
+                                options.range));
   }
   const auto revisions = Revisions::alone_in(*checkout, *checkout / "build/perf", say);
   if (!revisions) {

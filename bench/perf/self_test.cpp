@@ -505,7 +505,7 @@ std::string text_of(const SelfTestReport& report) {
     return text + (report.is_time_over && is_any_quiet
                        ? fmt::format("the time was over before the first trial, after {:.0f} s\n",
                                      report.seconds)
-                       : "too loud to tell anything\n");
+                       : "too loud to decide anything\n");
   }
   const std::size_t untold = report.tenths.not_told + report.hundredths.not_told;
   const std::size_t alarms = equals.said_slower + equals.said_faster;
@@ -529,8 +529,9 @@ std::string text_of(const SelfTestReport& report) {
       text += alarms > 0 ? "A FALSE ALARM" : "TOO LITTLE WAS FOUND";
       break;
     default:
-      text += report.is_time_over && untold == 0 ? "the time was over before it could be told"
-                                                 : "this machine is too loud, or too slow, to tell";
+      text += report.is_time_over && untold == 0
+                  ? "the time was over before it was decided"
+                  : "this machine is too loud, or too slow, to decide";
       break;
   }
   return text + fmt::format(", in {:.0f} s\n", report.seconds);
@@ -564,13 +565,13 @@ harness::Exit test_and_say(SelfTestOptions options) {
 }  // namespace
 
 void add_self_test(CLI::App& app, Chosen& chosen) {
-  CLI::App* verb =
-      app.add_subcommand("self-test",
-                         "How often compare is wrong here: a program against itself, "
-                         "and against one that is slowed by "
-                         "3 % and by 10 % at a random place. Exit code: 1 "
-                         "a false alarm, or too little was "
-                         "found, 3 this machine is too loud to tell, or the time was over, else 0");
+  CLI::App* verb = app.add_subcommand(
+      "self-test",
+      "How often compare is wrong here: a program against itself, "
+      "and against one that is slowed by "
+      "3 % and by 10 % at a random place. Exit code: 1 "
+      "a false alarm, or too little was "
+      "found, 3 this machine is too loud to decide, or the time was over, else 0");
   const auto options = std::make_shared<SelfTestOptions>();
   verb->add_flag("--quick", options->is_quick, "A minute: fewer trials, and 10 % alone");
   verb->add_option("--budget", options->budget, "Seconds for all of it; else 1000, or 52 if quick")

@@ -34,7 +34,7 @@ CLI::App* add_gate(CLI::App& app, GateOptions& options) {
                    "Seconds; random runs use those that remain after the matrix. Not given: "
                    "until the matrix is complete")
       ->check(above_zero());
-  verb->add_option("--scenario", options.scenario, "Only scenarios whose names match")
+  verb->add_option("--scenario", options.scenario, "Only scenarios with matching names")
       ->type_name("GLOB");
   verb->add_option("--row",
                    options.row,
@@ -180,7 +180,7 @@ CLI::App* add_stress(CLI::App& app, StressVerbOptions& options) {
   CLI::App* verb = app.add_subcommand(
       "stress",
       "Runs the scenarios in real processes without a gate, with kills at random instants");
-  verb->add_option("--scenario", options.scenario, "Only scenarios whose names match")
+  verb->add_option("--scenario", options.scenario, "Only scenarios with matching names")
       ->type_name("GLOB");
   verb->add_option("--runs", options.runs, "Number of runs, of all scenarios in turn")
       ->check(whole_number())
@@ -196,8 +196,7 @@ CLI::App* add_stress(CLI::App& app, StressVerbOptions& options) {
 }
 
 CLI::App* add_sweep(CLI::App& app, SweepOptions& options) {
-  CLI::App* verb =
-      app.add_subcommand("sweep", "Remove the leftovers of trees whose processes were all killed");
+  CLI::App* verb = app.add_subcommand("sweep", "Remove the leftovers of orphaned trees");
   verb->add_option("--runtime", options.runtime, "Folder of the trees. Not given: the default one")
       ->type_name("FOLDER");
   return verb;
@@ -217,8 +216,8 @@ CLI::App* add_tracker(CLI::App& app, TrackerOptions& options) {
 CLI::App* add_mutants(CLI::App& app, MutantsOptions& options) {
   CLI::App* verb = app.add_subcommand(
       "mutants", "Plants bugs in a copy, one by one, and reports which checks find them");
-  CLI::Option* names =
-      verb->add_option("names", options.names, "Only mutants whose names match")->type_name("GLOB");
+  CLI::Option* names = verb->add_option("names", options.names, "Only mutants with matching names")
+                           ->type_name("GLOB");
   CLI::Option* row =
       verb->add_option("--row", options.row, "Only mutants of this row of the specification");
   std::vector<std::string> hunters;

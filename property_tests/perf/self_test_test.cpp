@@ -67,7 +67,7 @@ TEST(SelfTest, that_has_tried_nothing_proves_nothing) {
   nothing.equals_wanted = 200;
   EXPECT_EQ(exit_of(nothing), Exit::incomplete);
   EXPECT_THAT(text_of(nothing), HasSubstr("put: left out, too loud"));
-  EXPECT_THAT(text_of(nothing), HasSubstr("too loud to tell"));
+  EXPECT_THAT(text_of(nothing), HasSubstr("too loud to decide"));
   SelfTestReport cut = good(/*is_quick=*/false);
   cut.equals.count = 199;
   EXPECT_EQ(exit_of(cut), Exit::incomplete);
@@ -84,7 +84,7 @@ TEST(SelfTest, that_had_no_time_does_not_call_the_machine_loud) {
   cut.tenths = {};
   cut.is_time_over = true;
   EXPECT_EQ(exit_of(cut), Exit::incomplete);
-  EXPECT_THAT(text_of(cut), HasSubstr("the time was over before it could be told"));
+  EXPECT_THAT(text_of(cut), HasSubstr("the time was over before it was decided"));
   EXPECT_THAT(text_of(cut), Not(HasSubstr("loud")));
   cut.tenths.not_told = 1;
   EXPECT_THAT(text_of(cut), HasSubstr("too loud"));

@@ -180,7 +180,7 @@ void print_largest(const std::string& what,
 
 void print(const ProcessShares& who) {
   fmt::print(
-      "  {} ({}): {:.2f} s; runs {:.1f} %, waits {:.1f} %, stands in line {:.1f} %; {} "
+      "  {} ({}): {:.2f} s; runs {:.1f} %, waits {:.1f} %, waits for a CPU {:.1f} %; {} "
       "wake-ups\n",
       who.name,
       who.process,
@@ -236,7 +236,7 @@ Exit profile_by_events(const std::vector<std::string>& command, Result<int>& how
   if (!account.knows_the_kernel()) {
     fmt::print(
         "  What runs in the kernel has no names here (kptr_restrict): calls, copies and "
-        "page faults are not told apart.\n");
+        "page faults are not distinguished.\n");
   }
   if (account.lost() > 0) {
     fmt::print("  {} records were lost, so times are too short.\n", account.lost());

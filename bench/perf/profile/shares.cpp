@@ -180,7 +180,7 @@ std::string_view name_of(Spent spent) noexcept {
     case Spent::interrupts:
       return "interrupts";
     case Spent::in_kernel:
-      return "in the kernel, nobody says for what";
+      return "in the kernel, for an unknown purpose";
   }
   return {};
 }
