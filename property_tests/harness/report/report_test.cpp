@@ -171,7 +171,7 @@ Report with_probes(ProbeDemand demand) {
   report.never_reached.clear();
   report.probe_demand = demand;
   report.probes = {{.name = "link_made_again",
-                    .sentence = "a lost connection was made again",
+                    .sentence = "a lost connection was restored",
                     .runs = 3,
                     .scenario = "family/one",
                     .replay = "lastref replay family/one"},
