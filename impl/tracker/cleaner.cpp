@@ -126,7 +126,7 @@ void Cleaner::cancel(const Resource& resource) {
   }
 }
 
-bool Cleaner::renounce(const Resource& resource) {
+bool Cleaner::stop_retrying(const Resource& resource) {
   const bool is_busy = is_under_way(resource);
   const auto job = find(resource);
   if (job == jobs_.end()) {
@@ -279,7 +279,7 @@ void Cleaner::conclude(Jobs::iterator job, os::Instant now, std::vector<Cleaned>
   ended.push_back({.resource = {},
                    .status = *std::move(end),
                    .identity = is_clean ? std::nullopt : done.identity,
-                   .was_anothers = done.is_anothers});
+                   .identity_mismatch = done.identity_mismatch});
   numbers_.erase(done.resource);
   ended.back().resource = std::move(done.resource);
   remove(job);
@@ -296,16 +296,16 @@ std::optional<Status> Cleaner::work(Job& job, int& budget) {
 }
 
 /// Whether the file is the one to be removed, as far as is known. From now on only this one is.
-bool Cleaner::is_meant(Job& job, const os::FileStatus& status) {
+bool Cleaner::matches_identity(Job& job, const os::FileStatus& status) {
   const Identity seen = os::identity_of(status);
-  job.is_anothers = job.identity && !is_same(*job.identity, seen);
-  if (job.is_anothers) {
+  job.identity_mismatch = job.identity && !is_same(*job.identity, seen);
+  if (job.identity_mismatch) {
     os_.saw(Probe::anothers_thing_spared);
   }
   if (!job.identity) {
     job.identity = seen;
   }
-  return !job.is_anothers;
+  return !job.identity_mismatch;
 }
 
 /// Between this check and the unlink, another process may still put another file there: no system
@@ -316,14 +316,14 @@ Status Cleaner::remove_file(Job& job) {
   if (job.identity) {
     const auto status = seen ? Result<os::FileStatus>(*seen) : os_.status_at(path);
     LASTREF_CHECK(status_of(status));
-    if (!is_meant(job, *status)) {
+    if (!matches_identity(job, *status)) {
       return ok();
     }
   }
   Status removed = os_.unlink(path);
   if (!removed && !job.identity && is_refusal(removed.error().code)) {
     if (const auto status = os_.status_at(path)) {
-      is_meant(job, *status);
+      matches_identity(job, *status);
     }
   }
   return removed;
@@ -370,7 +370,7 @@ std::optional<Status> Cleaner::work_on_folder(Job& job, int& budget) {
       return is_gone(entered) ? ok() : std::move(entered);
     }
     auto status = os_.status(job.levels.back().folder.get());
-    if (!status || !is_meant(job, *status)) {
+    if (!status || !matches_identity(job, *status)) {
       job.levels.clear();
       return status_of(status);
     }
@@ -388,7 +388,7 @@ std::optional<Status> Cleaner::work_on_folder(Job& job, int& budget) {
 /// Whether the folder that is to be deleted could not be read, and can now. Only the right one.
 bool Cleaner::open_up_whole(Job& job, const std::string& path) {
   const auto status = os_.status_at(path);
-  return status && status->kind == os::FileKind::folder && is_meant(job, *status) &&
+  return status && status->kind == os::FileKind::folder && matches_identity(job, *status) &&
          (status->mode & opened_up) != opened_up && os_.change_mode(path, opened_up);
 }
 

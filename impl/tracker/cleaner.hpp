@@ -30,6 +30,7 @@
 #include <lastref/resource.hpp>
 
 #include "impl/tracker/deeds.hpp"
+#include "impl/tracker/tracker_ports.hpp"
 
 namespace lastref::tracker {
 
@@ -37,15 +38,7 @@ namespace lastref::tracker {
 inline constexpr int attempts_max = 10;
 inline constexpr std::chrono::milliseconds pause_between_attempts{200};
 
-/// How one name ended.
-struct Cleaned {
-  Resource resource;
-  Status status;
-  std::optional<Identity> identity = {};  ///< Of a name that could not be removed.
-  bool was_anothers = false;              ///< Another thing has the name, and was left alone.
-};
-
-class Cleaner {
+class Cleaner final : public CleanUpQueue {
  public:
   struct Options {
     int attempts = attempts_max;
@@ -55,16 +48,11 @@ class Cleaner {
   explicit Cleaner(os::Os& os, const Options& options) noexcept : os_(os), options_(options) {}
   explicit Cleaner(os::Os& os) noexcept : Cleaner(os, Options()) {}
 
-  /// Queues a name, unless it is queued. A folder waits for every name queued before it.
-  void add(Resource resource, const std::optional<Identity>& identity = {});
-  /// Whether some of it may already be removed, or may be removed at any moment: a folder that was
-  /// entered, or a job that the thread has begun.
-  bool is_under_way(const Resource& resource);
-  /// Cancels a name, if it is queued and its clean-up has not begun.
-  void cancel(const Resource& resource);
-  /// As cancel. In addition, a clean-up that has begun is not tried again, nor is a folder after
-  /// its last attempt. Returns false while a clean-up is under way.
-  bool renounce(const Resource& resource);
+  void add(Resource resource, const std::optional<Identity>& identity) override;
+  void add(Resource resource) { add(std::move(resource), std::nullopt); }
+  bool is_under_way(const Resource& resource) override;
+  void cancel(const Resource& resource) override;
+  bool stop_retrying(const Resource& resource) override;
   bool empty() const noexcept { return jobs_.empty(); }
 
   /// When the next step is due here; no value if there is none.
@@ -99,7 +87,7 @@ class Cleaner {
     std::vector<Level> levels = {};     // of a folder that is being deleted
     std::optional<Error> refused = {};  // the first refusal of this attempt
     bool is_no_folder = false;          // the name belongs to something else
-    bool is_anothers = false;           // the name belongs to another file or folder
+    bool identity_mismatch = false;     // the name belongs to another file or folder
     std::optional<Status> end = {};     // of an attempt
     Due::node_type place = {};          // its node of the due jobs, while it is not among them
   };
@@ -116,7 +104,7 @@ class Cleaner {
 
   std::optional<Status> work(Job& job, int& budget);
   Status remove_file(Job& job);
-  bool is_meant(Job& job, const os::FileStatus& status);
+  bool matches_identity(Job& job, const os::FileStatus& status);
   std::optional<Status> work_on_folder(Job& job, int& budget);
   std::optional<Status> advance(Job& job);
   Status enter(Job& job, const os::PathAt& where, std::string name);

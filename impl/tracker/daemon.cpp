@@ -24,9 +24,6 @@ constexpr std::chrono::milliseconds pause_between_looks{100};
 constexpr int looks_max = 12;
 /// What a round polls first: the listening socket, and what is done beside the loop.
 constexpr std::size_t own_items = 2;
-/// Let go of, or doomed, in one round. Whoever speaks meanwhile waits for no more than these.
-constexpr std::size_t names_per_round = 256;
-constexpr std::size_t members_per_round = 16;
 /// This many connections in a row may end before they are accepted; more are a failure.
 constexpr int aborted_max = 64;
 /// Without space it is tried again after each of these pauses, ten seconds, while a client is
@@ -36,7 +33,7 @@ constexpr int want_of_space_max = 200;
 constexpr std::uint64_t refusals_told_max = 10;
 constexpr int complaints_max = 10;
 /// Bytes of names in one line: a pipe takes all of it in one write, or nothing.
-constexpr std::size_t leavings_size_max = 4000;
+constexpr std::size_t leftovers_size_max = 4000;
 /// So often the tree itself is removed, until nothing of it is left.
 constexpr int removals_max = 3;
 
@@ -70,12 +67,19 @@ bool is_want_of_space(std::errc code) {
 
 }  // namespace
 
+Daemon::Processes::node_type Daemon::node_of(os::UniqueFd process) {
+  Processes made;
+  made.emplace(nobody, std::move(process));
+  return made.extract(made.begin());
+}
+
 Daemon::Daemon(os::Os& os, TreePaths paths, os::UniqueFd lock, Ledger ledger)
     : os_(os),
       paths_(std::move(paths)),
       lock_(std::move(lock)),
       ledger_(std::move(ledger)),
-      cleaner_(os, {.aside = true}) {}
+      cleaner_(os, {.aside = true}),
+      core_(ledger_, cleaner_, *this) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os,
                                               const TreePaths& paths,
@@ -93,18 +97,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os,
   std::unique_ptr<Daemon> daemon(new Daemon(os, paths, std::move(lock), std::move(ledger)));
   daemon->old_locks_ = std::move(old_parts.locks);
   daemon->is_ledger_in_place_ = is_ledger_in_place;
-  for (const Resource& name : daemon->ledger_.names()) {
-    if (is_relative(name)) {
-      LASTREF_CHECK(daemon->ledger_.strike(name));  // Nobody knows where it was.
-    } else {
-      os.saw(Probe::names_adopted);
-      daemon->registry_.adopt(name);
-    }
-  }
-  for (Resource& name : daemon->ledger_.forgotten()) {
-    os.saw(Probe::forget_adopted);
-    daemon->tombstones_.insert(std::move(name));
-  }
+  LASTREF_CHECK(daemon->core_.adopt(daemon->ledger_.names(), daemon->ledger_.forgotten()));
   LASTREF_CHECK(daemon->expect_members());
   daemon->keep_spare();
   daemon->listener_ = std::move(listener);
@@ -124,7 +117,7 @@ Status Daemon::expect_members() {
   found.insert(found.end(), in_place.begin(), in_place.end());
   for (const auto& [pid, nonce] : found) {
     const bool known = std::ranges::any_of(
-        members_, [of = nonce](const auto& item) { return item.second.nonce == of; });
+        core_.members(), [of = nonce](const auto& item) { return item.second.nonce == of; });
     if (known) {
       continue;
     }
@@ -139,8 +132,9 @@ Status Daemon::expect_members() {
       return failure(process.error());
     }
     os_.saw(Probe::member_known_by_lock);
-    members_.emplace(++last_member_,
-                     Member{.pid = pid, .nonce = nonce, .process = os::UniqueFd(os_, *process)});
+    auto node = node_of(os::UniqueFd(os_, *process));
+    node.key() = core_.expect(pid, nonce);
+    processes_.insert(std::move(node));
   }
   return ok();
 }
@@ -172,45 +166,16 @@ Status Daemon::serve() noexcept {
 
 /// One round, and what follows from it. Whether no member is left.
 Result<bool> Daemon::serve_once() {
-  const Registry::Stamp before = registry_.now();
-  const auto asked_before = std::ssize(asked_);
-  const auto forgets_before = std::ssize(forgets_);
+  core_.begin_round();
   LASTREF_CHECK(round(poll_timeout()));
-  if (round_was_full_) {
-    forget(forgets_before);
-  }
-  let_go();
+  core_.end_round(round_was_full_);
   look_for_locks();
-  if (settled()) {
-    if (!was_settled_) {
-      was_settled_ = true;
-      os_.step(Step::tracker_settled);
-    }
-    clear_tombstones();
+  if (core_.settle()) {
     place_ledger();
-    if (std::exchange(waits_for_all_, false)) {
-      retry_parked();
-    }
-    if (round_was_full_) {
-      tell_counts(asked_before);
-      doom(before);
-    }
+    core_.act(round_was_full_);
   }
   clean();
   return has_ended();
-}
-
-/// Cleans up the names that have had no holder since before a full round. Without members they stay
-/// for the end, which reports what was left.
-void Daemon::doom(Registry::Stamp before) {
-  if (members_.empty()) {
-    return;
-  }
-  registry_.take_doomed(before, names_per_round, [this](const Resource& doomed) {
-    os_.step(Step::tracker_doomed);
-    cleaner_.add(doomed, ledger_.identity_of(doomed));
-    abandoned_.erase(doomed);
-  });
 }
 
 /// How long the next round may wait.
@@ -218,8 +183,7 @@ std::optional<std::chrono::nanoseconds> Daemon::poll_timeout() {
   if (poll_failures_ > 0 || look_failures_ > 0) {
     return pause_after_failure;
   }
-  if (!round_was_full_ || members_.empty() || !forgets_.empty() || !leaving_.empty() ||
-      (settled() && (registry_.has_doomed() || !asked_.empty()))) {
+  if (!round_was_full_ || core_.has_work()) {
     return std::chrono::nanoseconds(0);
   }
   std::optional<os::Instant> next = cleaner_.due();
@@ -230,10 +194,6 @@ std::optional<std::chrono::nanoseconds> Daemon::poll_timeout() {
     next = look_again_;
   }
   return next ? std::optional(std::max(*next - os_.now(), os::Instant(0))) : std::nullopt;
-}
-
-bool Daemon::settled() const {
-  return std::ranges::all_of(members_, [](const auto& item) { return item.second.announced; });
 }
 
 // A round has this many steps; each is short.
@@ -254,8 +214,8 @@ Status Daemon::round(std::optional<std::chrono::nanoseconds> timeout) {
                      .want_write = connection.link.wants_space()});
     connections.push_back(id);
   }
-  for (const auto& [id, member] : members_) {
-    items.push_back({.fd = member.process.get(), .want_read = true});
+  for (const auto& [id, process] : processes_) {
+    items.push_back({.fd = process.get(), .want_read = true});
     members.push_back(id);
   }
   auto ready = os::retry_interrupted([&] { return os_.poll(items, timeout); });
@@ -297,7 +257,7 @@ Status Daemon::round(std::optional<std::chrono::nanoseconds> timeout) {
   }
   for (std::size_t index = 0; index < members.size(); ++index) {
     const os::PollItem& item = polled[own_items + connections.size() + index];
-    if (item.readable && members_.contains(members[index])) {
+    if (item.readable && processes_.contains(members[index])) {
       remove_member(members[index]);
     }
   }
@@ -314,15 +274,15 @@ std::size_t Daemon::read_all(ConnectionId id) {
     Connection& connection = found->second;
     switch (connection.link.receive()) {
       case Arrival::message:
-        try_to_take(id, connection, std::move(connection.link.received()));
+        core_.handle(id, connection.peer.pid, std::move(connection.link.received()));
         break;
       case Arrival::malformed:
         if (!connection.link.reason().empty()) {
           os_.saw(Probe::malformed_message);
-          complain(connection, "malformed message: ", connection.link.reason());
+          complain(id, "malformed message: ", connection.link.reason());
         }
         if (const auto& refusal = connection.link.refusal()) {
-          answer(connection, refusal->id, refusal->why);
+          reply(id, refusal->id, refusal->why);
         }
         break;
       case Arrival::nothing:
@@ -337,13 +297,9 @@ std::size_t Daemon::read_all(ConnectionId id) {
   return messages_per_round;
 }
 
-/// A connection has ended. That is no death: its process may live, and will announce again (T8).
 void Daemon::drop_connection(ConnectionId id) {
-  const auto found = connections_.find(id);
-  const auto member = members_.find(found->second.member.value_or(nobody));
-  connections_.erase(found);
-  if (member != members_.end()) {
-    member->second.announced = false;
+  connections_.erase(id);
+  if (core_.disconnect(id)) {
     look_again_ = os_.now() + pause_between_looks;
     looks_ = 0;
   }
@@ -355,37 +311,30 @@ void Daemon::drop_connection(ConnectionId id) {
 /// were known by their lock alone: they sent a leave before they gave up the lock, or could not
 /// join.
 void Daemon::leave_without_lock() {
-  if (settled()) {
-    return;
-  }
-  std::set<MemberId> connected;
-  for (const auto& [id, connection] : connections_) {
-    connected.insert(connection.member.value_or(nobody));
-  }
-  std::vector<MemberId> gone;
-  for (const auto& [id, member] : members_) {
-    if (!member.announced && !connected.contains(id) && !has_lock(member)) {
-      gone.push_back(id);
+  std::vector<MemberId> left;
+  for (const auto& [id, member] : core_.members()) {
+    if (!member.announced && !member.connection && !has_lock(member.nonce)) {
+      left.push_back(id);
     }
   }
-  if (!gone.empty()) {
+  if (!left.empty()) {
     os_.saw(Probe::member_left_without_word);
   }
-  std::ranges::for_each(gone, [this](MemberId id) { leave(id); });
+  std::ranges::for_each(left, [this](MemberId id) { core_.leave(id); });
 }
 
 bool Daemon::looks_again() const {
-  return !settled() && (looks_ < looks_max || std::ranges::any_of(members_, [](const auto& item) {
-                          return !item.second.announced && !item.second.process;
-                        }));
+  return !core_.settled() &&
+         (looks_ < looks_max || std::ranges::any_of(core_.members(), [&](const auto& item) {
+            return !item.second.announced && !processes_.at(item.first);
+          }));
 }
 
-bool Daemon::has_lock(const Member& member) const {
-  return std::ranges::any_of(old_locks_,
-                             [&](const os::UniqueFd& old_lock) {
-                               return is_member(os_, old_lock.get(), member.nonce);
-                             }) ||
-         is_member(os_, lock_.get(), member.nonce);
+bool Daemon::has_lock(std::uint32_t nonce) const {
+  return std::ranges::any_of(
+             old_locks_,
+             [&](const os::UniqueFd& old_lock) { return is_member(os_, old_lock.get(), nonce); }) ||
+         is_member(os_, lock_.get(), nonce);
 }
 
 /// For a tree that has lost parts: moves the names to where a sweep would find them, as soon as the
@@ -425,43 +374,18 @@ void Daemon::look_for_locks() {
 /// more to read than a round allows, its process descriptor stays readable and the next round
 /// continues.
 void Daemon::remove_member(MemberId id) {
-  const auto last_messages = std::ranges::find_if(
-      connections_, [id](const auto& item) { return item.second.member == id; });
-  if (last_messages != connections_.end()) {
-    const ConnectionId connection = last_messages->first;
-    if (read_all(connection) > 0) {
+  if (const auto connection = core_.members().at(id).connection) {
+    if (read_all(*connection) > 0) {
       os_.saw(Probe::last_words_heard);
     }
     if (!round_was_full_) {
       return;
     }
-    connections_.erase(connection);
+    connections_.erase(*connection);
+    core_.disconnect(*connection);
   }
-  if (members_.contains(id)) {
-    leave(id);
-  }
-}
-
-void Daemon::leave(MemberId id) {
-  leaving_.push_back({.member = id, .abandons = true});
-  members_.erase(id);
-}
-
-/// Drops the references of members that have left, a bounded number of names in a round.
-void Daemon::let_go() {
-  for (std::size_t left = 0; !leaving_.empty() && left < members_per_round; ++left) {
-    const Leaving& first = leaving_.front();
-    registry_.drop(first.member, names_per_round, [&](const Resource& name) {
-      if (first.abandons) {
-        os_.saw(Probe::member_died_with_names);
-        // Without memory it is not reported at the end.
-        static_cast<void>(os::had_memory([&] { abandoned_.insert(name); }));
-      }
-    });
-    if (registry_.holds_anything(first.member)) {
-      return;
-    }
-    leaving_.pop_front();
+  if (processes_.contains(id)) {
+    core_.leave(id);
   }
 }
 
@@ -471,24 +395,14 @@ void Daemon::clean() {
   }
   std::vector<Cleaned> ended = cleaner_.step(os_.now());
   for (Cleaned& cleaned : ended) {
-    Status done = std::move(cleaned.status);
-    if (done) {
-      done = ledger_.strike(cleaned.resource);
-    }
-    if (cleaned.was_anothers) {
+    const Status done = core_.finish_clean_up(cleaned);
+    if (cleaned.identity_mismatch) {
       os::report_quietly(os_, [&] {
         return "lastref tracker: " + to_text(cleaned.resource) +
                " is left alone: it is not what was counted by that name";
       });
     }
     if (!done) {
-      os_.saw(Probe::clean_up_put_off_to_end);
-      // The ledger contains it as well, and is read at the end.
-      static_cast<void>(os::had_memory([&] { left_.insert(cleaned.resource); }));
-      if (cleaned.identity) {
-        static_cast<void>(os::within_memory(
-            "the ledger", [&] { return ledger_.enter(cleaned.resource, cleaned.identity); }));
-      }
       os::report_quietly(os_, [&] {
         return "lastref tracker: could not clean up " + to_text(cleaned.resource) + ": " +
                describe(done.error());
@@ -496,27 +410,17 @@ void Daemon::clean() {
     }
   }
   if (!ended.empty()) {
-    retry_parked();
-  }
-}
-
-void Daemon::retry_parked() {
-  std::list<Parked> waiting;
-  waiting.swap(parked_);
-  for (Parked& parked : waiting) {
-    if (const auto found = connections_.find(parked.from); found != connections_.end()) {
-      try_to_take(parked.from, found->second, std::move(parked.message));
-    }
+    core_.retry_parked();
   }
 }
 
 /// Whether nobody is left: no member, and no lock of a process that has yet to announce.
 Result<bool> Daemon::has_ended() {
-  if (!members_.empty()) {
+  if (!core_.members().empty()) {
     look_failures_ = 0;  // Whoever has come since is waited for, and not by the clock.
     return false;
   }
-  if (!leaving_.empty() || !round_was_full_) {
+  if (core_.is_dropping() || !round_was_full_) {
     return false;
   }
   if (const Status looked = expect_members(); !looked) {
@@ -526,7 +430,7 @@ Result<bool> Daemon::has_ended() {
     return false;
   }
   look_failures_ = 0;
-  return members_.empty();
+  return core_.members().empty();
 }
 
 Status Daemon::accept_all() {
@@ -630,12 +534,58 @@ Status Daemon::put_off_accepting(const Error& why) {
   return ok();
 }
 
+void Daemon::reply(ConnectionId to, std::uint32_t id, std::errc status) noexcept {
+  connections_.at(to).link.reply(id, status);
+}
+
+void Daemon::post(ConnectionId to, const Message& message) {
+  Link& link = connections_.at(to).link;
+  for (Packet& packet : encode_split(message)) {
+    link.post(std::move(packet));
+  }
+}
+
+bool Daemon::is_behind(ConnectionId id) const noexcept {
+  const Link& link = connections_.at(id).link;
+  return link.wants_space() || link.broken();
+}
+
+bool Daemon::is_any_behind() const noexcept {
+  return std::ranges::any_of(connections_,
+                             [this](const auto& item) { return is_behind(item.first); });
+}
+
+void Daemon::give_up(ConnectionId id) noexcept {
+  connections_.at(id).link.give_up();
+}
+
+void Daemon::close(ConnectionId id) noexcept {
+  connections_.erase(id);
+}
+
+bool Daemon::keep_process(ConnectionId id) {
+  Connection& connection = connections_.at(id);
+  if (auto& fds = connection.link.received_fds(); !fds.empty()) {
+    connection.process = node_of(std::move(fds.front()));
+  }
+  return !connection.process.empty();
+}
+
+void Daemon::member_joined(ConnectionId id, MemberId member) noexcept {
+  auto& process = connections_.at(id).process;
+  process.key() = member;
+  processes_.insert(std::move(process));
+}
+
+void Daemon::member_left(MemberId member) noexcept {
+  processes_.erase(member);
+}
+
 /// Reports a process that breaks the protocol. That harms no other process, and the number of
 /// reports is limited.
-void Daemon::complain(Connection& connection,
-                      std::string_view what,
-                      std::string_view detail) noexcept {
+void Daemon::complain(ConnectionId about, std::string_view what, std::string_view detail) noexcept {
   os_.saw(Probe::protocol_breached);
+  Connection& connection = connections_.at(about);
   if (++connection.complaints > complaints_max) {
     return;
   }
@@ -649,454 +599,23 @@ void Daemon::complain(Connection& connection,
   });
 }
 
-void Daemon::complain(Connection& connection,
-                      std::string_view what,
-                      const Resource& about) noexcept {
-  std::string name;
-  static_cast<void>(os::had_memory([&] { name = to_text(about); }));
-  complain(connection, what, name);
-}
-
-void Daemon::answer(Connection& connection, std::uint32_t id, std::errc status) noexcept {
-  connection.link.reply(id, status);
-}
-
-/// If there is no memory, a process that waits for an answer is refused. Any other loses its
-/// connection, and announces what it holds on the next one.
-void Daemon::try_to_take(ConnectionId id, Connection& connection, Message message) noexcept {
-  if (os::had_memory([&] { take(id, connection, message); })) {
-    return;
-  }
-  switch (message.verb) {
-    case Verb::register_:
-    case Verb::identify:
-    case Verb::forget:
-    case Verb::counts:
-      answer(connection, message.id, std::errc::not_enough_memory);
-      return;
-    case Verb::announce:
-    case Verb::hold:
-    case Verb::release:
-    case Verb::probe:
-    case Verb::leave:
-    case Verb::reply:
-      connection.link.give_up();
-      return;
-  }
-}
-
-void Daemon::take(ConnectionId id, Connection& connection, Message& message) {
-  const bool needs_membership = message.verb == Verb::register_ || message.verb == Verb::hold ||
-                                message.verb == Verb::release || message.verb == Verb::forget ||
-                                message.verb == Verb::identify;
-  if (needs_membership && !connection.member) {
-    complain(connection, "speaks before it has announced itself");
-    if (message.verb == Verb::register_ || message.verb == Verb::forget ||
-        message.verb == Verb::identify) {
-      answer(connection, message.id, std::errc::operation_not_permitted);
-    }
-    return;
-  }
-  switch (message.verb) {
-    case Verb::announce:
-      take_announcement(connection, message);
-      return;
-    case Verb::register_:
-      take_register(id, connection, message);
-      return;
-    case Verb::identify:
-      take_identity(connection, message);
-      return;
-    case Verb::hold:
-      take_hold(connection, message);
-      return;
-    case Verb::release:
-      take_release(connection, message);
-      return;
-    case Verb::forget:
-      forgets_.push_back({.from = id, .message = std::move(message)});
-      return;
-    case Verb::counts:
-      asked_.push_back({.from = id, .message = std::move(message)});
-      return;
-    case Verb::probe:
-      answer(connection, message.id);
-      return;
-    case Verb::leave:
-      if (connection.member) {
-        leave(*connection.member);
-        connection.member.reset();
-      }
-      return;
-    case Verb::reply:
-      complain(connection, "answers a question that nobody asked");
-      return;
-  }
-}
-
-void Daemon::take_announcement(Connection& connection, Message& message) {
-  const auto self = connection.member ? members_.find(*connection.member) : members_.end();
-  if (self != members_.end() && !self->second.announced && message.entries.empty()) {
-    self->second.announced = true;  // Its open requests have been read.
-    return;
-  }
-  auto& fds = connection.link.received_fds();
-  if (!fds.empty()) {
-    connection.announcing_process = std::move(fds.front());
-  }
-  std::ranges::move(message.entries, std::back_inserter(connection.announcing));
-  if (message.more) {
-    return;
-  }
-  if (connection.member || !connection.announcing_process) {
-    complain(connection, "announces itself twice, or without its process");
-    answer(connection, message.id, std::errc::invalid_argument);
-    return;
-  }
-  // A member that lost its connection comes back with its old nonce, and so does one that is only
-  // known by its lock.
-  const auto known = std::ranges::find_if(members_, [&](const auto& item) {
-    const Member& member = item.second;
-    return member.pid == connection.peer.pid && member.nonce == message.id;
-  });
-  std::map<MemberId, Member> made;
-  const MemberId member = ++last_member_;
-  Member& announced = made[member];
-  announced = {.pid = connection.peer.pid, .nonce = message.id, .process = {}, .has_spoken = true};
-  std::list<Leaving> left;
-  if (known != members_.end()) {
-    // The announcement contains whatever is unread in the old connection; if that were read later,
-    // it would count twice.
-    const MemberId before = known->first;
-    announced.stale_counts = std::move(known->second.stale_counts);
-    if (known->second.has_spoken) {
-      os_.saw(Probe::member_came_back);
-    }
-    left.push_back({.member = before, .abandons = false});
-    std::erase_if(connections_, [=](const auto& item) { return item.second.member == before; });
-    leaving_.splice(leaving_.end(), left);
-    members_.erase(known);
-  }
-  made.begin()->second.process = std::move(connection.announcing_process);
-  members_.merge(made);
-  connection.member = member;
-  for (const Entry& entry : connection.announcing) {
-    if (registry_.knows(entry.resource)) {
-      registry_.add(member, entry.resource, entry.count);
-    } else {
-      // What the ledger does not know was forgotten, or cleaned up, and this process not told.
-      os_.saw(Probe::announced_what_was_forgotten);
-      announced.stale_counts[entry.resource] = entry.count;
-      tell_forgotten(member, entry.resource);
-    }
-  }
-  connection.announcing.clear();
-  members_.at(member).announced = !message.again;
-  answer(connection, message.id);
-}
-
-void Daemon::take_register(ConnectionId id, Connection& connection, Message& message) {
-  for (const Entry& entry : message.entries) {
-    // Either the thing is being deleted, and whoever creates it now would lose it; or somebody may
-    // yet announce the life of the name that is over, or may be over. Wait for the end of that.
-    const bool waits_for_all = may_be_over(entry);
-    if (cleaner_.is_under_way(entry.resource) || tombstones_.contains(entry.resource) ||
-        waits_for_all) {
-      waits_for_all_ = waits_for_all_ || waits_for_all;
-      os_.saw(Probe::register_waited);
-      parked_.push_back({.from = id, .message = std::move(message)});
-      return;
-    }
-  }
-  for (const Entry& entry : message.entries) {
-    // Where it is would depend on our own working folder, or on that of the next start.
-    if (is_relative(entry.resource)) {
-      answer(connection, message.id, std::errc::invalid_argument);
-      return;
-    }
-    if (const Status counted = count(*connection.member, entry); !counted) {
-      answer(connection, message.id, counted.error().code);
-      return;
-    }
-    // From here on it is a name in use. What is refused is cleaned up as it would have been.
-    cleaner_.cancel(entry.resource);
-    left_.erase(entry.resource);
-    put_off_.erase(entry.resource);
-    abandoned_.erase(entry.resource);
-  }
-  answer(connection, message.id);
-}
-
-/// Whether only a later announcement can decide if the resource is still the one that is known.
-bool Daemon::may_be_over(const Entry& entry) const {
-  return !entry.identity && registry_.knows(entry.resource) &&
-         registry_.count_of(entry.resource) == 0 && ledger_.identity_of(entry.resource) &&
-         !settled();
-}
-
-/// Records the name and counts the reference, or neither. A name that is already held keeps its
-/// known identity.
-Status Daemon::count(MemberId member, const Entry& entry) {
-  const bool was_known = registry_.knows(entry.resource);
-  const bool goes_on = !entry.identity && registry_.count_of(entry.resource) > 0;
-  registry_.add(member, entry.resource, entry.count);
-  Status entered = os::within_memory("the ledger", [&] {
-    return ledger_.enter(entry.resource,
-                         goes_on ? ledger_.identity_of(entry.resource) : entry.identity);
-  });
-  if (!entered && was_known) {
-    registry_.release(member, entry.resource, entry.count);
-  } else if (!entered) {
-    registry_.forget(entry.resource);
-  }
-  return entered;
-}
-
-/// A name without a count is ignored: its end may be on its way.
-void Daemon::take_identity(Connection& connection, const Message& message) {
-  for (const Entry& entry : message.entries) {
-    Status entered =
-        registry_.knows(entry.resource) ? ledger_.enter(entry.resource, entry.identity) : ok();
-    if (!entered) {
-      answer(connection, message.id, entered.error().code);
-      return;
-    }
-  }
-  answer(connection, message.id);
-}
-
-void Daemon::take_hold(Connection& connection, const Message& message) {
-  for (const Entry& entry : message.entries) {
-    if (registry_.knows(entry.resource)) {
-      if (registry_.count_of(entry.resource) == 0) {
-        os_.saw(Probe::doomed_name_held_again);
-      }
-      registry_.add(*connection.member, entry.resource, entry.count);
-      abandoned_.erase(entry.resource);
-      if (registry_.count_of(entry.resource) >= 3) {
-        os_.saw(Probe::count_reached_three);
-      }
-    } else {
-      complain(connection, "holds an unknown name: ", entry.resource);
-    }
-  }
-}
-
-void Daemon::take_release(Connection& connection, const Message& message) {
-  for (const Entry& entry : message.entries) {
-    const Released released = registry_.release(*connection.member, entry.resource, entry.count);
-    if ((released == Released::unknown || released == Released::not_held) &&
-        !is_stale_release(*connection.member, entry)) {
-      complain(connection,
-               released == Released::unknown ? "releases an unknown name: "
-                                             : "releases a name that it does not hold: ",
-               entry.resource);
-    }
-  }
-}
-
-/// Whether the process could not know that it no longer holds the name. Counts it as released.
-bool Daemon::is_stale_release(MemberId member, const Entry& entry) {
-  auto& stale_counts = members_.at(member).stale_counts;
-  const auto found = stale_counts.find(entry.resource);
-  if (found == stale_counts.end() || found->second < entry.count) {
-    return false;
-  }
-  os_.saw(Probe::stale_release);
-  found->second -= entry.count;
-  if (found->second == 0) {
-    stale_counts.erase(found);
-  }
-  return true;
-}
-
-/// Handles the first `count` waiting requests: a hold that was sent before a forget is forgotten
-/// with the name, and is not a hold of an unknown name.
-void Daemon::forget(std::ptrdiff_t count) {
-  std::list<Parked> due;
-  due.splice(due.end(), forgets_, forgets_.begin(), std::next(forgets_.begin(), count));
-  while (!due.empty()) {
-    std::list<Parked> each;
-    each.splice(each.end(), due, due.begin());
-    Message& message = each.front().message;
-    const auto found = connections_.find(each.front().from);
-    if (found == connections_.end()) {
-      continue;
-    }
-    if (!renounce(message)) {
-      // What may go at any moment is not forgotten yet.
-      os_.saw(Probe::forget_waited);
-      message.again = true;
-      parked_.splice(parked_.end(), each);
-    } else if (!os::had_memory([&] { take_forget(found->second, message); })) {
-      answer(found->second, message.id, std::errc::not_enough_memory);
-    }
-  }
-}
-
-/// Whether the names are not being cleaned up, and will not be.
-bool Daemon::renounce(const Message& message) {
-  bool all = true;
-  for (const Entry& entry : message.entries) {
-    all = cleaner_.renounce(entry.resource) && all;
-  }
-  return all;
-}
-
-/// For names that could not be forgotten and have no count: their clean-up is already cancelled.
-void Daemon::leave_to_the_end(std::span<const Entry> entries) {
-  for (const Entry& entry : entries) {
-    if (!registry_.knows(entry.resource) && ledger_.contains(entry.resource)) {
-      put_off_.insert(entry.resource);
-    }
-  }
-}
-
-void Daemon::take_forget(Connection& connection, const Message& message) {
-  std::set<Resource> made;  // tombstones, if they are needed
-  for (const Entry& entry : message.entries) {
-    made.insert(entry.resource);
-  }
-  for (const Entry& entry : message.entries) {
-    const std::vector<MemberId> holders = registry_.holders_of(entry.resource);
-    for (const MemberId holder : holders) {
-      const auto found = members_.find(holder);
-      if (found != members_.end() && holder != connection.member) {
-        found->second.stale_counts.try_emplace(entry.resource, 0);
-      }
-    }
-    // Nothing fails for want of memory from here on.
-    if (Status struck = ledger_.forget(entry.resource); !struck) {
-      static_cast<void>(os::had_memory(
-          [&] { leave_to_the_end(std::span(&entry, std::to_address(message.entries.end()))); }));
-      answer(connection, message.id, struck.error().code);
-      return;
-    }
-    const bool was_left = left_.erase(entry.resource) + put_off_.erase(entry.resource) > 0;
-    abandoned_.erase(entry.resource);  // Its holder may have died, and it may never be doomed.
-    for (const MemberId holder : holders) {
-      const auto found = members_.find(holder);
-      if (found != members_.end() && holder != connection.member) {
-        found->second.stale_counts.at(entry.resource) += registry_.count_of(holder, entry.resource);
-      }
-    }
-    if (!registry_.forget(entry.resource) && !was_left && !message.again) {
-      complain(connection, "forgets an unknown name: ", entry.resource);
-    }
-    // A member that has not announced yet may hold it, and not know that it is forgotten.
-    bool all_told = settled();
-    for (const MemberId holder : holders) {
-      // Who has left never announces anything again.
-      const bool need_not_know = holder == connection.member || !members_.contains(holder);
-      all_told = (need_not_know || tell_forgotten(holder, entry.resource)) && all_told;
-    }
-    if (!all_told) {
-      os_.saw(Probe::forget_told_late);
-      tombstones_.insert(made.extract(entry.resource));
-    }
-  }
-  answer(connection, message.id);
-  for (const Entry& entry : message.entries) {
-    if (connection.link.wants_space() || connection.link.broken()) {
-      tombstones_.insert(made.extract(entry.resource));
-    } else if (!tombstones_.contains(entry.resource)) {
-      clear_tombstone(entry.resource);
-    }
-  }
-}
-
-/// Whether it is certain that `holder` reads the message before it announces anything again.
-bool Daemon::tell_forgotten(MemberId holder, const Resource& resource) {
-  const auto found = std::ranges::find_if(
-      connections_, [holder](const auto& item) { return item.second.member == holder; });
-  if (found == connections_.end()) {
-    return false;
-  }
-  Link& link = found->second.link;
-  if (!os::had_memory([&] {
-        link.post(encode({.verb = Verb::forget, .entries = {{.resource = resource}}}));
-      })) {
-    link.give_up();
-  }
-  return !link.wants_space() && !link.broken();
-}
-
-/// Runs when all members have announced and all notices have been sent.
-void Daemon::clear_tombstones() {
-  const bool all_told =
-      !tombstones_.empty() && std::ranges::none_of(connections_, [](const auto& item) {
-        return item.second.link.wants_space() || item.second.link.broken();
-      });
-  if (!all_told) {
-    return;
-  }
-  for (const Resource& tombstone : tombstones_) {
-    clear_tombstone(tombstone);
-  }
-  tombstones_.clear();
-  retry_parked();
-}
-
-void Daemon::clear_tombstone(const Resource& resource) {
-  if (const Status done = ledger_.lay_to_rest(resource); !done) {
-    report_not_struck(resource, done.error());
-  }
-}
-
-void Daemon::report_not_struck(const Resource& resource, const Error& why) noexcept {
+void Daemon::report_ledger_failure(const Resource& resource, const Error& why) noexcept {
   os::report_quietly(os_, [&] {
     return "lastref tracker: could not strike " + to_text(resource) + ": " + describe(why);
   });
 }
 
-/// Answers the first `count` requests, only after a round that began when they had been read: that
-/// round sees any death before the request. Nor does it answer before all references of the members
-/// that left are dropped.
-void Daemon::tell_counts(std::ptrdiff_t count) {
-  if (!leaving_.empty()) {
-    return;
-  }
-  std::list<Parked> due;
-  due.splice(due.end(), asked_, asked_.begin(), std::next(asked_.begin(), count));
-  for (const Parked& question : due) {
-    const auto found = connections_.find(question.from);
-    if (found != connections_.end() &&
-        !os::had_memory([&] { tell_counts(found->second, question.message); })) {
-      answer(found->second, question.message.id, std::errc::not_enough_memory);
-    }
-  }
-}
-
-void Daemon::tell_counts(Connection& connection, const Message& message) {
-  Message reply{.verb = Verb::reply, .id = message.id, .entries = {}};
-  for (const Holding& holding : registry_.holdings()) {
-    const auto holder = members_.find(holding.holder);
-    reply.entries.push_back({.resource = holding.resource,
-                             .holder = holder == members_.end() ? 0 : holder->second.pid,
-                             .count = holding.count});
-  }
-  for (Packet& packet : encode_split(reply)) {
-    connection.link.post(std::move(packet));
-  }
-}
-
 /// A line for each type, with the names that were not released.
-std::vector<std::string> Daemon::leavings() const {
-  std::map<ResourceType, std::vector<const Resource*>> names;
-  for (const Resource& resource : abandoned_) {
-    if (registry_.knows(resource) && registry_.count_of(resource) == 0) {
-      names[resource.type].push_back(&resource);
-    }
-  }
+std::vector<std::string> Daemon::leftover_lines() const {
   std::vector<std::string> lines;
-  for (const auto& [type, of_type] : names) {
+  for (const auto& [type, of_type] : core_.leftovers_by_type()) {
     std::string line = "lastref tracker: the last process of the tree left " +
                        std::to_string(of_type.size()) + " " + std::string(name_of(type)) +
                        (of_type.size() == 1 ? ":" : "s:");
     std::size_t told = 0;
     for (; told < of_type.size(); ++told) {
       const std::string name = " " + to_text(*of_type[told]);
-      if (line.size() + name.size() > leavings_size_max) {
+      if (line.size() + name.size() > leftovers_size_max) {
         break;
       }
       line += name;
@@ -1131,9 +650,9 @@ bool Daemon::try_again() {
         continue;
       }
       os_.saw(Probe::end_cleaned_what_was_put_off);
-      if (const Status struck = ledger_.strike(cleaned.resource); !struck) {
+      if (const Status struck = ledger_.mark_dead(cleaned.resource); !struck) {
         // If all else is clean, the ledger itself goes.
-        report_not_struck(cleaned.resource, struck.error());
+        report_ledger_failure(cleaned.resource, struck.error());
       }
     }
   }
@@ -1175,19 +694,14 @@ Status Daemon::end() {
   }
   std::vector<std::string> lines;
   LASTREF_CHECK(insist(os_, [&] {
-    lines = leavings();
+    lines = leftover_lines();
     return ok();
   }));
   if (!lines.empty()) {
     os_.saw(Probe::names_left_behind);
   }
   LASTREF_CHECK(insist(os_, [&] {
-    std::vector<Resource> names = registry_.doomed();
-    names.insert(names.end(), put_off_.begin(), put_off_.end());
-    order_for_cleanup(names);
-    for (const Resource& name : names) {
-      cleaner_.add(name, ledger_.identity_of(name));
-    }
+    core_.clean_up_rest();
     return ok();
   }));
   LASTREF_CHECK(insist(os_, [this] { return clean_all(); }));

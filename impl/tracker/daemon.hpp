@@ -1,19 +1,10 @@
 // Daemon: the tracker's loop. One thread; the only wait is one poll.
 //
 // A round is: wait, accept all, read every connection until it has nothing more, see which
-// processes died, read what the dead had sent, and only then drop what they held. A name that was
-// at 0 before a round began and still is after a full one has no hold under way in any connection,
-// so it may be removed (T9). Nothing is removed before every process that lived when this tracker
-// started has announced what it holds or died (T6).
+// processes died, read what the dead had sent, and only then drop what they held. TrackerCore
+// decides what follows from the messages and deaths, and calls the daemon for what has to be done.
 //
-// A holder of a name that another process forgets is notified, so that it does not announce it to
-// the next tracker. While a member may not have been notified, the name is a tombstone: it cannot
-// be registered again, because a stale announcement would count for the new resource. Counts, too,
-// are sent only after all members have announced.
-//
-// An operation that has no memory changes nothing and is tried again, a round after a pause. If
-// there is none for a client's message, the client is refused if it waits for an answer. Otherwise
-// it loses its connection, and announces all that it holds on another one.
+// A round that has no memory is tried again after a pause.
 //
 // If the tracker dies at any point, the ledger names everything that was ever counted and is not
 // yet clean, and the members announce the rest to the next tracker. With no root left, the next
@@ -22,11 +13,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +23,7 @@
 #include "impl/tracker/cleaner.hpp"
 #include "impl/tracker/ledger.hpp"
 #include "impl/tracker/link.hpp"
-#include "impl/tracker/registry.hpp"
+#include "impl/tracker/tracker_core.hpp"
 #include "impl/tracker/tree.hpp"
 
 namespace lastref::tracker {
@@ -45,7 +34,7 @@ struct OldParts {
   std::vector<os::UniqueFd> locks = {};  ///< In which members may still have their bytes.
 };
 
-class Daemon {
+class Daemon final : private TrackerHost {
  public:
   /// On an error the listener is still the caller's.
   ///
@@ -64,40 +53,18 @@ class Daemon {
   Status serve() noexcept;
 
  private:
-  /// A process of the tree. `announced` is false while only its lock is known, or its open requests
-  /// are still to be read. It is false again when its connection was lost, because its last
-  /// messages may have been lost too.
-  struct Member {
-    os::Pid pid = 0;
-    std::uint32_t nonce = 0;
-    os::UniqueFd process;
-    bool announced = false;
-    bool has_spoken = false;  ///< It was not only known by its lock.
-    /// Names that others forgot while this process held them: it may have released before the
-    /// notice.
-    std::map<Resource, std::uint64_t> stale_counts = {};
-  };
+  /// The descriptors of the members' processes; none of a process in another pid namespace.
+  using Processes = std::map<MemberId, os::UniqueFd>;
   struct Connection {
     Link link;
     os::Peer peer;
-    std::optional<MemberId> member = {};
-    std::vector<Entry> announcing = {};
-    os::UniqueFd announcing_process = {};
+    Processes::node_type process = {};  ///< Of a process that has not announced itself.
     int complaints = 0;
-  };
-  /// A member that holds nothing more, though the registry may still have some of its references.
-  struct Leaving {
-    MemberId member = nobody;
-    bool abandons = false;  ///< Names without another holder were not released.
-  };
-  using ConnectionId = std::uint64_t;
-  struct Parked {
-    ConnectionId from;
-    Message message;
   };
 
   Daemon(os::Os& os, TreePaths paths, os::UniqueFd lock, Ledger ledger);
-  bool has_lock(const Member& member) const;
+  static Processes::node_type node_of(os::UniqueFd process);
+  bool has_lock(std::uint32_t nonce) const;
   void place_ledger();
 
   Status expect_members();
@@ -114,43 +81,29 @@ class Daemon {
   void leave_without_lock();
   bool looks_again() const;
   void look_for_locks();
-  void let_go();
-  void doom(Registry::Stamp before);
   void remove_member(MemberId id);
-  bool settled() const;
   void clean();
   Result<bool> has_ended();
   Status end();
   bool try_again();
 
-  void try_to_take(ConnectionId id, Connection& connection, Message message) noexcept;
-  void take(ConnectionId id, Connection& connection, Message& message);
-  void take_announcement(Connection& connection, Message& message);
-  void take_register(ConnectionId id, Connection& connection, Message& message);
-  void forget(std::ptrdiff_t count);
-  bool renounce(const Message& message);
-  void leave_to_the_end(std::span<const Entry> entries);
-  void take_forget(Connection& connection, const Message& message);
-  void take_release(Connection& connection, const Message& message);
-  bool is_stale_release(MemberId member, const Entry& entry);
-  bool tell_forgotten(MemberId holder, const Resource& resource);
-  void clear_tombstones();
-  void clear_tombstone(const Resource& resource);
-  void report_not_struck(const Resource& resource, const Error& why) noexcept;
-  void retry_parked();
-  bool may_be_over(const Entry& entry) const;
-  Status count(MemberId member, const Entry& entry);
-  void take_identity(Connection& connection, const Message& message);
-  void take_hold(Connection& connection, const Message& message);
-  void tell_counts(std::ptrdiff_t count);
-  void tell_counts(Connection& connection, const Message& message);
-  void answer(Connection& connection, std::uint32_t id, std::errc status = {}) noexcept;
-  void leave(MemberId id);
-  void complain(Connection& connection,
+  void reply(ConnectionId to, std::uint32_t id, std::errc status) noexcept override;
+  void post(ConnectionId to, const Message& message) override;
+  bool is_behind(ConnectionId id) const noexcept override;
+  bool is_any_behind() const noexcept override;
+  void give_up(ConnectionId id) noexcept override;
+  void close(ConnectionId id) noexcept override;
+  bool keep_process(ConnectionId id) override;
+  void member_joined(ConnectionId id, MemberId member) noexcept override;
+  void member_left(MemberId member) noexcept override;
+  void complain(ConnectionId about,
                 std::string_view what,
-                std::string_view detail = {}) noexcept;
-  void complain(Connection& connection, std::string_view what, const Resource& about) noexcept;
-  std::vector<std::string> leavings() const;
+                std::string_view detail) noexcept override;
+  void report_ledger_failure(const Resource& resource, const Error& why) noexcept override;
+  void saw(Probe probe) noexcept override { os_.saw(probe); }
+  void step(Step step) noexcept override { os_.step(step); }
+
+  std::vector<std::string> leftover_lines() const;
   Status wait_for_clean_up();
   Status clean_all();
 
@@ -161,27 +114,16 @@ class Daemon {
   bool is_ledger_in_place_ = true;
   os::UniqueFd listener_;
   Ledger ledger_;
-  Registry registry_;
   Cleaner cleaner_;
-  std::map<MemberId, Member> members_;
-  std::list<Leaving> leaving_;
+  TrackerCore core_;
+  Processes processes_;
   std::map<ConnectionId, Connection> connections_;
-  std::list<Parked> parked_;       // registers of names that are being cleaned up, or tombstones
-  std::list<Parked> asked_;        // for counts
-  std::list<Parked> forgets_;      // to be done when what others had sent by then has been read
-  std::set<Resource> tombstones_;  // forgotten, while a member may believe that it holds them
-  std::set<Resource> left_;        // could not be cleaned up
-  std::set<Resource> put_off_;     // could not be forgotten, and have no count
-  std::set<Resource> abandoned_;   // doomed because their holder died, not released
-  MemberId last_member_ = nobody;
   ConnectionId last_connection_ = 0;
   // Of the round. They are kept so that the next round needs no memory.
   std::vector<os::PollItem> polled_items_;
   std::vector<ConnectionId> polled_connections_;
   std::vector<MemberId> polled_members_;
   bool round_was_full_ = true;
-  bool was_settled_ = false;
-  bool waits_for_all_ = false;  // a parked register, for every announcement
   os::UniqueFd spare_;
   int accept_failures_ = 0;
   os::Instant accept_again_{0};

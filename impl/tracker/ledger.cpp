@@ -364,13 +364,13 @@ void Ledger::cut() {
   }
 }
 
-Status Ledger::strike(const Resource& resource) {
+Status Ledger::mark_dead(const Resource& resource) {
   return end(alive_, resource);
 }
 
 Status Ledger::forget(const Resource& resource) {
   if (forgotten_.contains(resource)) {
-    return strike(resource);
+    return mark_dead(resource);
   }
   const auto found = alive_.find(resource);
   if (found == alive_.end()) {
@@ -381,7 +381,7 @@ Status Ledger::forget(const Resource& resource) {
   return ok();
 }
 
-Status Ledger::lay_to_rest(const Resource& resource) {
+Status Ledger::erase_tombstone(const Resource& resource) {
   return end(forgotten_, resource);
 }
 

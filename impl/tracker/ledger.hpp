@@ -26,9 +26,11 @@
 #include <lastref/owners.hpp>
 #include <lastref/resource.hpp>
 
+#include "impl/tracker/tracker_ports.hpp"
+
 namespace lastref::tracker {
 
-class Ledger {
+class Ledger final : public NameStore {
  public:
   /// Reads the file. If a name is in it more than once, which only an outsider can cause, all but
   /// one of its records are dead from then on.
@@ -56,20 +58,21 @@ class Ledger {
   /// the name without an identity.
   ///
   /// Errors          no_space_on_device, io_error.
-  Status enter(const Resource& resource, const std::optional<Identity>& identity = {});
+  Status enter(const Resource& resource, const std::optional<Identity>& identity) override;
+  Status enter(const Resource& resource) { return enter(resource, std::nullopt); }
   /// Ends the name, if it is there.
   ///
   /// Errors          io_error: it is still there.
-  Status strike(const Resource& resource);
+  Status mark_dead(const Resource& resource) override;
 
   /// Ends the name, if it is there, and keeps it on record as forgotten.
   ///
   /// Errors          io_error: it is still there.
-  Status forget(const Resource& resource);
+  Status forget(const Resource& resource) override;
   /// Takes a forgotten name off the record.
   ///
   /// Errors          io_error: it stays, which costs only its space.
-  Status lay_to_rest(const Resource& resource);
+  Status erase_tombstone(const Resource& resource) override;
 
   /// Writes everything into the file at `where`, which is a ledger without needed contents, and
   /// continues there. Its old file is blank then.
@@ -77,9 +80,8 @@ class Ledger {
   /// Errors          of open, status, read_at and write_at: it continues with the old file.
   Status move_to(const os::PathAt& where);
 
-  bool contains(const Resource& resource) const { return alive_.contains(resource); }
-  /// The identity of the resource that has the name, if it is alive and the identity is known.
-  std::optional<Identity> identity_of(const Resource& resource) const;
+  bool contains(const Resource& resource) const override { return alive_.contains(resource); }
+  std::optional<Identity> identity_of(const Resource& resource) const override;
   /// Every name that is alive, in order.
   std::vector<Resource> names() const;
   /// Every name that is on record as forgotten, in order.

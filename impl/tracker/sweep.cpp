@@ -213,7 +213,7 @@ class Sweep {
       } else {
         return false;
       }
-      if (const Status struck = ledger_.strike(name); !struck) {
+      if (const Status struck = ledger_.mark_dead(name); !struck) {
         ++waiting;
         os::report_quietly(os_,
                            "lastref: could not erase from the ledger: " + to_text(name) + ": " +
@@ -235,14 +235,14 @@ class Sweep {
     }
     while (!cleaner.empty()) {
       for (Cleaned& cleaned : cleaner.step(os_.now())) {
-        if (cleaned.was_anothers) {
+        if (cleaned.identity_mismatch) {
           os::report_quietly(os_,
                              "lastref: " + to_text(cleaned.resource) +
                                  " is left alone: it is not what was counted by that name");
         }
         Status done = std::move(cleaned.status);
         if (done) {
-          done = ledger_.strike(cleaned.resource);
+          done = ledger_.mark_dead(cleaned.resource);
         }
         if (!done) {
           kept.push_back({.resource = std::move(cleaned.resource), .why = done.error()});

@@ -56,7 +56,7 @@ void enter(Ledger& ledger, const Resource& resource) {
 void strike_first(Ledger& ledger) {
   Said wanted = said_by(ledger);
   if (!wanted.names.empty()) {
-    expect(ledger.strike(wanted.names.front()).has_value(), "a name is struck");
+    expect(ledger.mark_dead(wanted.names.front()).has_value(), "a name is struck");
     wanted.names.erase(wanted.names.begin());
     expect(said_by(ledger) == wanted, "no other name is struck");
   }
@@ -65,7 +65,7 @@ void strike_first(Ledger& ledger) {
 void lay_first_to_rest(Ledger& ledger) {
   Said wanted = said_by(ledger);
   if (!wanted.forgotten.empty()) {
-    expect(ledger.lay_to_rest(wanted.forgotten.front()).has_value(), "a name is laid to rest");
+    expect(ledger.erase_tombstone(wanted.forgotten.front()).has_value(), "a name is laid to rest");
     wanted.forgotten.erase(wanted.forgotten.begin());
     expect(said_by(ledger) == wanted, "no other name is laid to rest");
   }

@@ -206,7 +206,7 @@ TEST_F(TrackerAllocations_E10, a_ledger_records_a_name_or_says_that_it_does_not)
       finding += " it is not what it says;";
     }
     LASTREF_ASSERT(ledger.enter(name).has_value());
-    armed([&] { static_cast<void>(ledger.strike(name)); });
+    armed([&] { static_cast<void>(ledger.mark_dead(name)); });
     if (!must(Ledger::names_at(os_, path)).empty()) {
       finding += " a name cannot be ended;";
     }

@@ -78,7 +78,7 @@ struct Change {
   Resource resource;
 
   Status make(Ledger& ledger) const {
-    return enters ? ledger.enter(resource) : ledger.strike(resource);
+    return enters ? ledger.enter(resource) : ledger.mark_dead(resource);
   }
   void apply(Names& names) const {
     if (enters) {
@@ -149,7 +149,7 @@ RC_GTEST_PROP(LedgerProperties, a_place_is_used_again_by_a_name_of_the_same_size
     const std::size_t grown = book.text().size();
     RC_ASSERT(life == 0 || grown == size_of_the_file);
     size_of_the_file = grown;
-    RC_ASSERT(ledger.strike(resource).has_value());
+    RC_ASSERT(ledger.mark_dead(resource).has_value());
   }
 }
 
@@ -393,7 +393,7 @@ TEST(Ledger, a_kill_while_a_place_is_used_again_costs_no_other_name_T6) {
         Ledger ledger = book.open();
         ASSERT_TRUE(ledger.enter(old));
         ASSERT_TRUE(ledger.enter(kept));
-        ASSERT_TRUE(ledger.strike(old));
+        ASSERT_TRUE(ledger.mark_dead(old));
       }
       PretendProcess tracker(book.locks);
       tracker.director = [&](const Crossing& crossing) {
@@ -489,7 +489,7 @@ TEST(Ledger, has_a_name_once_that_a_stranger_wrote_twice_T6) {
   book.replace(front.substr(0, front.size() / 2) + back.substr(back.size() / 2));
   Ledger ledger = book.open();
   EXPECT_EQ(names_in(ledger), Names{name});
-  ASSERT_TRUE(ledger.strike(name));
+  ASSERT_TRUE(ledger.mark_dead(name));
   EXPECT_EQ(names_in(book.open()), Names{});
 }
 
@@ -501,7 +501,7 @@ TEST(Ledger, is_forgotten_once_T6) {
     ASSERT_TRUE(ledger.enter(name));
     ASSERT_TRUE(ledger.forget(name));
   }
-  ASSERT_TRUE(ledger.lay_to_rest(name));
+  ASSERT_TRUE(ledger.erase_tombstone(name));
   EXPECT_TRUE(book.open().forgotten().empty());
 }
 
@@ -552,7 +552,7 @@ RC_GTEST_PROP(LedgerProperties, which_thing_has_a_name_is_read_again_as_it_was_s
     const Resource resource = *any_entry_of_a_ledger();
     switch (*rc::gen::inRange(0, 4)) {
       case 0:
-        RC_ASSERT(ledger.strike(resource).has_value());
+        RC_ASSERT(ledger.mark_dead(resource).has_value());
         said.erase(resource);
         break;
       case 1:
@@ -644,7 +644,7 @@ void fill_and_empty(Ledger& ledger) {
     LASTREF_ASSERT(ledger.enter(many_th(number)).has_value());
   }
   for (std::size_t number = 0; number < many; ++number) {
-    static_cast<void>(ledger.strike(many_th(number)));
+    static_cast<void>(ledger.mark_dead(many_th(number)));
   }
 }
 
@@ -671,7 +671,7 @@ TEST(LedgerSpace, that_names_in_use_lie_in_is_theirs_E12) {
   }
   const Resource last = many_th(many - 1);
   for (std::size_t number = 0; number + 1 < many; ++number) {
-    ASSERT_TRUE(ledger.strike(many_th(number)));
+    ASSERT_TRUE(ledger.mark_dead(many_th(number)));
   }
   names.insert(last);
   EXPECT_EQ(names_in(book.open()), names);
@@ -716,7 +716,7 @@ RC_GTEST_PROP(LedgerSpace, is_used_anew_without_a_word_of_what_was_there_E12, ()
   fill_and_empty(ledger);
   Names names{kept};
   for (const Later& later : any_later()) {
-    RC_ASSERT((later.enters ? ledger.enter(later.resource) : ledger.strike(later.resource)));
+    RC_ASSERT((later.enters ? ledger.enter(later.resource) : ledger.mark_dead(later.resource)));
     if (later.enters) {
       names.insert(later.resource);
     } else {
