@@ -236,33 +236,17 @@ void TrackerCore::handle(Connection& connection, Message& message) {
   }
 }
 
-void TrackerCore::handle_announcement(Connection& connection, Message& message) {
-  const auto self = members_.find(connection.member.value_or(nobody));
-  if (self != members_.end() && !self->second.announced && message.entries.empty()) {
-    self->second.announced = true;  // Its open requests have been read.
-    return;
-  }
-  const bool has_process = host_.keep_process(connection.id);
-  std::ranges::move(message.entries, std::back_inserter(connection.announcing));
-  if (message.more) {
-    return;
-  }
-  if (connection.member || !has_process) {
-    complain(connection, "announces itself twice, or without its process");
-    host_.reply(connection.id, message.id, std::errc::invalid_argument);
-    return;
-  }
+TrackerCore::Member& TrackerCore::join(Connection& connection, std::uint32_t nonce) {
   // A member that lost its connection comes back with its old nonce, and so does one that is only
   // known by its lock.
   const auto known = std::ranges::find_if(members_, [&](const auto& item) {
     const Member& member = item.second;
-    return member.pid == connection.pid && member.nonce == message.id;
+    return member.pid == connection.pid && member.nonce == nonce;
   });
   std::map<MemberId, Member> made;
   const MemberId id = ++last_member_;
   Member& member = made[id];
-  member = {
-      .pid = connection.pid, .nonce = message.id, .connection = connection.id, .has_spoken = true};
+  member = {.pid = connection.pid, .nonce = nonce, .connection = connection.id, .has_spoken = true};
   std::list<Departed> departed;
   if (known != members_.end()) {
     // The announcement contains whatever is unread in the old connection; if that were read later,
@@ -284,14 +268,34 @@ void TrackerCore::handle_announcement(Connection& connection, Message& message) 
   members_.merge(made);
   connection.member = id;
   host_.member_joined(connection.id, id);
+  return member;
+}
+
+void TrackerCore::handle_announcement(Connection& connection, Message& message) {
+  const auto self = members_.find(connection.member.value_or(nobody));
+  if (self != members_.end() && !self->second.announced && message.entries.empty()) {
+    self->second.announced = true;  // Its open requests have been read.
+    return;
+  }
+  const bool has_process = host_.keep_process(connection.id);
+  std::ranges::move(message.entries, std::back_inserter(connection.announcing));
+  if (message.more) {
+    return;
+  }
+  if (connection.member || !has_process) {
+    complain(connection, "announces itself twice, or without its process");
+    host_.reply(connection.id, message.id, std::errc::invalid_argument);
+    return;
+  }
+  Member& member = join(connection, message.id);
   for (const Entry& entry : connection.announcing) {
     if (registry_.knows(entry.resource)) {
-      registry_.add(id, entry.resource, entry.count);
+      registry_.add(*connection.member, entry.resource, entry.count);
     } else {
       // What is not on record was forgotten, or cleaned up, and this process was not notified.
       host_.saw(Probe::announced_what_was_forgotten);
       member.stale_counts[entry.resource] = entry.count;
-      notify_forgotten(id, entry.resource);
+      notify_forgotten(*connection.member, entry.resource);
     }
   }
   connection.announcing.clear();

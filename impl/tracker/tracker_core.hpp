@@ -111,6 +111,7 @@ class TrackerCore {
 
   static Requests take_first(Requests& requests, std::size_t count);
   void handle(Connection& connection, Message& message);
+  Member& join(Connection& connection, std::uint32_t nonce);
   void handle_announcement(Connection& connection, Message& message);
   void handle_register(Connection& connection, Message& message);
   void handle_identify(Connection& connection, const Message& message);

@@ -21,6 +21,7 @@ using ConnectionId = std::uint64_t;
 /// The names that outlive the tracker. A name is alive, or on record as forgotten, or neither.
 class NameStore {
  public:
+  virtual ~NameStore() = default;
   virtual bool contains(const Resource& resource) const = 0;
   /// The identity of the resource that has the name, if it is alive and the identity is known.
   virtual std::optional<Identity> identity_of(const Resource& resource) const = 0;
@@ -32,9 +33,6 @@ class NameStore {
   virtual Status forget(const Resource& resource) = 0;
   /// Takes a forgotten name off the record.
   virtual Status erase_tombstone(const Resource& resource) = 0;
-
- protected:
-  ~NameStore() = default;
 };
 
 /// How the clean-up of one name ended.
@@ -48,6 +46,7 @@ struct Cleaned {
 /// Clean-ups in the order in which they are added.
 class CleanUpQueue {
  public:
+  virtual ~CleanUpQueue() = default;
   /// Queues a name, unless it is queued. A folder waits for every name queued before it.
   virtual void add(Resource resource, const std::optional<Identity>& identity) = 0;
   /// Whether some of it may already be removed, or may be removed at any moment: a folder that was
@@ -58,15 +57,13 @@ class CleanUpQueue {
   /// As cancel. In addition, a clean-up that has begun is not tried again, nor is a folder after
   /// its last attempt. Returns false while a clean-up is under way.
   virtual bool stop_retrying(const Resource& resource) = 0;
-
- protected:
-  ~CleanUpQueue() = default;
 };
 
 /// The connections of the tracker, and the descriptors of its members' processes. A connection that
 /// has ended can still be named until the core has been notified.
 class TrackerHost {
  public:
+  virtual ~TrackerHost() = default;
   virtual void reply(ConnectionId to, std::uint32_t id, std::errc status) noexcept = 0;
   /// Sends all of the message, or queues it.
   virtual void post(ConnectionId to, const Message& message) = 0;
@@ -91,9 +88,6 @@ class TrackerHost {
   virtual void report_ledger_failure(const Resource& resource, const Error& why) noexcept = 0;
   virtual void saw(Probe probe) noexcept = 0;
   virtual void step(Step step) noexcept = 0;
-
- protected:
-  ~TrackerHost() = default;
 };
 
 }  // namespace lastref::tracker

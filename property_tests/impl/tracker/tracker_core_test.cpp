@@ -396,7 +396,7 @@ void Tree::announce(std::size_t client, bool is_open) {
     }
   }
   if (self.is_member) {
-    depart(client, false);
+    depart(client, /*is_dead=*/false);
   }
   for (const Resource& resource : resources) {
     if (lives_.contains(resource)) {
@@ -437,7 +437,7 @@ void Tree::die(std::size_t client) {
         break;
       }
     }
-    depart(client, true);
+    depart(client, /*is_dead=*/true);
   }
   dead = {};
 }
@@ -822,13 +822,13 @@ void Tree::agree() const {
 }
 
 void Tree::finish() {
-  set_store(true);
+  set_store(/*works=*/true);
   const auto rounds = [this] {
     for (int times = 0; times < 4; ++times) {
-      round(true);
+      round(/*is_full=*/true);
       for (std::size_t each = 0; each < resources.size(); ++each) {
         begin_clean_up(0);
-        end_clean_up(0, true);
+        end_clean_up(0, /*succeeds=*/true);
       }
       agree();
     }
@@ -836,7 +836,7 @@ void Tree::finish() {
   for (std::size_t each = 0; each < clients_max; ++each) {
     catch_up(each);
     if (clients_[each].is_member && !clients_[each].connection) {
-      announce(each, false);
+      announce(each, /*is_open=*/false);
     }
     confirm(each);
   }
@@ -915,15 +915,17 @@ const std::vector<Kind> kinds = {
      2,
      [](auto& tree, auto& of, auto& name) { tree.ask(of.client, Verb::counts, name); }},
     {"probe", 1, [](auto& tree, auto& of, auto& name) { tree.ask(of.client, Verb::probe, name); }},
-    {"full_round", 12, [](auto& tree, auto&, auto&) { tree.round(true); }},
-    {"partial_round", 1, [](auto& tree, auto&, auto&) { tree.round(false); }},
+    {"full_round", 12, [](auto& tree, auto&, auto&) { tree.round(/*is_full=*/true); }},
+    {"partial_round", 1, [](auto& tree, auto&, auto&) { tree.round(/*is_full=*/false); }},
     {"begin_clean_up", 4, [](auto& tree, auto& of, auto&) { tree.begin_clean_up(of.resource); }},
-    {"end_clean_up", 2, [](auto& tree, auto& of, auto&) { tree.end_clean_up(of.resource, true); }},
+    {"end_clean_up",
+     2,
+     [](auto& tree, auto& of, auto&) { tree.end_clean_up(of.resource, /*succeeds=*/true); }},
     {"fail_clean_up",
      2,
-     [](auto& tree, auto& of, auto&) { tree.end_clean_up(of.resource, false); }},
-    {"break_store", 1, [](auto& tree, auto&, auto&) { tree.set_store(false); }},
-    {"mend_store", 2, [](auto& tree, auto&, auto&) { tree.set_store(true); }},
+     [](auto& tree, auto& of, auto&) { tree.end_clean_up(of.resource, /*succeeds=*/false); }},
+    {"break_store", 1, [](auto& tree, auto&, auto&) { tree.set_store(/*works=*/false); }},
+    {"mend_store", 2, [](auto& tree, auto&, auto&) { tree.set_store(/*works=*/true); }},
     {"restart", 1, [](auto& tree, auto&, auto&) { tree.restart(); }},
 };
 
