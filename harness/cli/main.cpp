@@ -12,7 +12,6 @@
 #include "harness/kernel/kernel_world.hpp"
 #include "harness/platform/namespaces.hpp"
 #include "harness/scenario/scenario.hpp"
-#include "harness/stress/free_process.hpp"
 
 namespace lastref::harness {
 
@@ -41,9 +40,6 @@ namespace {
 int act_on(std::span<const char* const> arguments) {
   if (arguments.size() > 1 && std::string_view(arguments[1]) == born_argument) {
     return become_process_of_run(arguments.subspan(2), catalog(), product_entries());
-  }
-  if (arguments.size() > 1 && std::string_view(arguments[1]) == stressed_argument) {
-    return become_process_of_ungated_run(arguments.subspan(2), catalog(), product_entries());
   }
   Invocation invocation{.worlds = Worlds::start(arguments), .arguments = arguments};
   const auto command = CommandLine().parse(arguments);

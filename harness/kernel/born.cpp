@@ -111,7 +111,7 @@ std::vector<std::string> arguments_of(const Born& born,
                                       const RunContext& context,
                                       const Birth& birth) {
   std::vector<std::string> arguments = {
-      std::string(context.ambient->name),
+      context.ambient == nullptr ? std::string() : std::string(context.ambient->name),
       context.scenario->name,
       context.files,
       context.spare,
@@ -141,10 +141,11 @@ void execute_program(std::vector<std::string> arguments) noexcept {
   ::_exit(cannot_execute);
 }
 
-std::vector<os::PassedFd> harness_descriptors() {
+std::vector<os::PassedFd> harness_descriptors(bool is_gated) {
   std::vector<os::PassedFd> fds;
   for (int number = harness_fd::lowest; number < harness_fd::aside; ++number) {
-    const bool is_servers = number == harness_fd::request || number == harness_fd::ballast;
+    const bool is_servers = number == harness_fd::request || number == harness_fd::ballast ||
+                            (!is_gated && number == harness_fd::last_pid);
     if (!is_servers && is_open(number)) {
       fds.push_back({.here = os::Fd{number}, .number_there = number});
     }
@@ -217,9 +218,11 @@ int become_process_of_run(std::span<const char* const> arguments,
                           const std::vector<Scenario>& scenarios,
                           const std::vector<EntryPoint>& entries) {
   ArgumentReader all(arguments);
-  const Ambient* const ambient = ambient_named(all.text());
+  const std::string_view ambient_name = all.text();  // Empty in an ungated run.
+  const Ambient* const ambient = ambient_named(ambient_name);
   const auto scenario = std::ranges::find(scenarios, all.text(), &Scenario::name);
-  if (ambient == nullptr || scenario == scenarios.end() || !is_open(harness_fd::run)) {
+  if ((ambient == nullptr && !ambient_name.empty()) || scenario == scenarios.end() ||
+      !is_open(harness_fd::run)) {
     std::fputs("lastref: only the kernel world starts processes of a run\n", stderr);
     return unusable;
   }
@@ -251,6 +254,10 @@ int become_process_of_run(std::span<const char* const> arguments,
     birth.fds.push_back({.here = os::Fd{-1}, .number_there = all.number<int>()});
   }
   birth.arguments = all.rest();
+  if (!run.is_gated()) {
+    play_ungated(context, process, birth);
+  }
+  LASTREF_ASSERT(ambient != nullptr);
   if (by_scenario) {
     apply_ambient(ambient->name, birth.role, context.elsewhere);
   }

@@ -10,12 +10,6 @@
 
 namespace lastref::harness {
 
-struct Born {
-  std::uint16_t process = 0;
-  ActorId actor = 0;
-  bool by_scenario = false;  ///< By the scenario: its ambient is applied, not inherited.
-};
-
 /// Everything that an executed process must be told; no argument contains a NUL.
 std::vector<std::string> arguments_of(const Born& born,
                                       const RunContext& context,
@@ -25,8 +19,9 @@ std::vector<std::string> arguments_of(const Born& born,
 /// exits.
 [[noreturn]] void execute_program(std::vector<std::string> arguments) noexcept;
 
-/// The harness descriptors that an executed process needs, at the same numbers.
-std::vector<os::PassedFd> harness_descriptors();
+/// The harness descriptors that an executed process needs, at the same numbers. A process of an
+/// ungated run cannot choose the next pid, as others start processes at the same time.
+std::vector<os::PassedFd> harness_descriptors(bool is_gated);
 
 /// Raises the limit of descriptors to its maximum.
 void lift_limits() noexcept;

@@ -1,9 +1,12 @@
 // ControlBlock: the memory that all processes of a run share. It holds which actor runs, what the
 // others wait for, the plan, and the questions with their answers.
 //
-// It has no locks. The holder of the turn may change anything. It passes the turn on by a release
+// In a gated run the holder of the turn may change anything. It passes the turn on by a release
 // store to the `turn` of the next actor. The controller (the fork server) has the turn when a
 // process has to die, stop, or be waited for, and when no actor can continue.
+//
+// In an ungated run all processes run at the same time, and the holder of a lock may change
+// anything. Turns, plan and questions are not used, and an actor is a thread that awaits a signal.
 #pragma once
 
 #include <array>
@@ -23,7 +26,7 @@
 namespace lastref::harness {
 
 inline constexpr std::size_t actors_max = 64;
-inline constexpr std::size_t processes_max = 48;
+inline constexpr std::size_t processes_max = 64;
 inline constexpr std::size_t questions_max = 1U << 15U;
 
 /// Descriptors that every process of a run inherits. The product's numbers stay far below.
@@ -110,7 +113,19 @@ enum class Request : std::uint8_t {
   endless,        ///< The run does not come to an end.
 };
 
+/// What only an ungated run needs.
+struct UngatedState {
+  /// Space for a pthread_mutex_t, which survives its owner: UngatedLock.
+  alignas(std::uint64_t) std::array<std::byte, 64> lock;
+  std::atomic<std::uint32_t> news;  ///< a futex: the number of changes that others may wait for
+  std::atomic<bool> has_kills;      ///< The world, not a scenario, has killed a process.
+  RecordText needs_gate;            ///< Why the scenario cannot be run without gates, if it cannot.
+  /// Threads of each process that wait with a time limit, and so continue by themselves.
+  std::array<std::atomic<std::uint32_t>, processes_max> timed_waits;
+};
+
 struct ControlBlock {
+  bool is_gated;
   std::atomic<std::uint32_t> controller_turn;
   std::atomic<std::uint32_t> apart;  ///< a futex: 1: what is being started is ready
   Request request;
@@ -138,6 +153,7 @@ struct ControlBlock {
   std::array<std::uint8_t, questions_max> given;
   std::array<std::uint8_t, questions_max> answers;
   std::array<std::uint8_t, questions_max> options;
+  UngatedState ungated;
 
   bool is_curious() const noexcept { return records_questions || has_seed || asked < given_count; }
 };
@@ -146,13 +162,17 @@ struct ControlBlock {
 class SharedRun {
  public:
   /// A new one, at harness_fd::run.
-  SharedRun() noexcept;
+  explicit SharedRun(bool is_gated) noexcept;
   /// The shared memory of the run that this executed process belongs to, from harness_fd::run.
   struct Inherited {};
   explicit SharedRun(Inherited) noexcept;
 
   ControlBlock& control_block() noexcept { return *control_block_; }
   Journal& journal() noexcept { return journal_; }
+  bool is_gated() const noexcept { return control_block_->is_gated; }
+  /// Called before an effect that an ungated run cannot have: leaves the scenario out, because
+  /// `why`. False in a gated run.
+  bool lacks_gate(std::string_view why) noexcept;
   /// Resets it to its initial state, for the next run.
   void reset() noexcept;
 
@@ -194,6 +214,10 @@ std::uint16_t new_process(ControlBlock& control_block,
                           std::string_view role,
                           std::uint16_t parent) noexcept;
 ActorId new_actor(ControlBlock& control_block, std::uint16_t process) noexcept;
+
+/// Makes the first await that is not answered yet fail, because no process can give the signal. Its
+/// actor is `late` then. Absent: no actor awaits a signal in a process that could continue.
+std::optional<ActorId> fail_one_waiter(SharedRun& run) noexcept;
 
 /// Records a fact about `process` in the journal.
 void note_fact(SharedRun& run,

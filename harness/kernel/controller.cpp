@@ -233,16 +233,11 @@ bool KernelController::let_doomed_go() {
 }
 
 bool KernelController::let_down_one_who_awaits() {
-  for (ActorId at = 0; at < control_block().actors_used; ++at) {
-    Actor& actor = control_block().actors[at];
-    if (actor.state == ActorState::awaiting && !control_block().processes[actor.process].stopped) {
-      actor.late = true;
-      note_fact(context_.run, actor.process, fact::let_down, {});
-      give_turn(control_block(), at);
-      return true;
-    }
+  const std::optional<ActorId> waiter = fail_one_waiter(context_.run);
+  if (waiter) {
+    give_turn(control_block(), *waiter);
   }
-  return false;
+  return waiter.has_value();
 }
 
 bool KernelController::let_stopped_go() {

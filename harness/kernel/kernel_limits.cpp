@@ -20,6 +20,7 @@ namespace lastref::harness {
 namespace {
 
 constexpr const char* shared_memory = "/dev/shm";
+constexpr std::string_view limits_storage = "it limits storage";
 constexpr std::uint64_t whole_inodes = 1'048'576;
 /// More than any machine has, and far from overflowing sums.
 constexpr std::uint64_t storage_max = std::uint64_t{1} << 40U;
@@ -97,7 +98,8 @@ FileSizeLifted::~FileSizeLifted() {
 
 bool KernelLimits::storage(std::uint64_t bytes, std::uint64_t inodes) {
   struct statvfs now {};
-  if (!context_.has_walls || ::statvfs(shared_memory, &now) != 0) {
+  if (context_.run.lacks_gate(limits_storage) || !context_.has_walls ||
+      ::statvfs(shared_memory, &now) != 0) {
     return false;
   }
   const AllPrivileges all;
@@ -105,6 +107,11 @@ bool KernelLimits::storage(std::uint64_t bytes, std::uint64_t inodes) {
   const std::uint64_t blocks = now.f_blocks - now.f_bfree + pages;
   const std::uint64_t files = now.f_files - now.f_ffree + std::min(inodes, storage_max);
   return remount("nr_blocks=" + std::to_string(blocks) + ",nr_inodes=" + std::to_string(files));
+}
+
+bool KernelLimits::copying_storage(std::uint64_t /*bytes*/) {
+  context_.run.lacks_gate(limits_storage);
+  return false;
 }
 
 void KernelLimits::free_storage() {
@@ -115,6 +122,9 @@ void KernelLimits::free_storage() {
 }
 
 void KernelLimits::file_size(std::uint64_t bytes) {
+  if (context_.run.lacks_gate("it limits the size of files")) {
+    return;
+  }
   // A write beyond the limit fails with EFBIG if this signal is ignored, and kills otherwise.
   // setrlimit(2)
   ::signal(SIGXFSZ, SIG_IGN);
@@ -122,6 +132,9 @@ void KernelLimits::file_size(std::uint64_t bytes) {
 }
 
 bool KernelLimits::descriptors(const std::string& role, int more) {
+  if (context_.run.lacks_gate("it limits descriptors")) {
+    return false;
+  }
   const AllPrivileges all;
   const ControlBlock& control_block = context_.run.control_block();
   bool any = false;
@@ -135,7 +148,7 @@ bool KernelLimits::descriptors(const std::string& role, int more) {
 }
 
 bool KernelLimits::obey_modes() {
-  return obey_permission_bits();
+  return !context_.run.lacks_gate("permission bits have to count") && obey_permission_bits();
 }
 
 }  // namespace lastref::harness

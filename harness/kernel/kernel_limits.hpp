@@ -29,13 +29,14 @@ class FileSizeLifted {
 
 struct RunContext;
 
+/// An ungated run limits nothing: a scenario that requests a limit is left out.
 class KernelLimits final : public Limits {
  public:
   explicit KernelLimits(const RunContext& context) noexcept : context_(context) {}
 
   bool storage(std::uint64_t bytes, std::uint64_t inodes) override;
   void free_storage() override;
-  bool copying_storage(std::uint64_t) override { return false; }
+  bool copying_storage(std::uint64_t bytes) override;
   void file_size(std::uint64_t bytes) override;
   bool descriptors(const std::string& role, int more) override;
   bool obey_modes() override;

@@ -15,24 +15,25 @@
 namespace lastref::harness {
 
 KernelStage::KernelStage(RunContext& context,
-                         SerialInterceptor& interceptor,
-                         InstrumentedOs& os,
+                         RunMember& member,
+                         os::Os& os,
+                         InstrumentedOs* instrumented,
                          std::span<const std::string> arguments)
     : Stage({.os = os,
-             .role = std::string(interceptor.role()),
+             .role = std::string(member.role()),
              .arguments = arguments,
              .folder = context.files,
              .spare_folder = context.spare},
             *this),
       context_(context),
-      interceptor_(interceptor),
-      os_(os),
-      outside_(
-          {.files = context.files,
-           .has_walls = context.has_walls,
-           .is_read = !context.plays_in(ambient::closed) && !context.plays_in(ambient::full_stderr),
-           .note_writing =
-               [&interceptor](const std::string& path) { interceptor.fact(fact::outside, path); }}),
+      member_(member),
+      instrumented_(instrumented),
+      outside_({.files = context.files,
+                .has_walls = context.has_walls,
+                .is_read = context.run.is_gated() && !context.plays_in(ambient::closed) &&
+                           !context.plays_in(ambient::full_stderr),
+                .note_writing =
+                    [&member](const std::string& path) { member.fact(fact::outside, path); }}),
       limits_(context),
       blocked_(blocked_signals()) {
   if (context_.plays_in(ambient::closed) && role() == "root") {
@@ -42,14 +43,20 @@ KernelStage::KernelStage(RunContext& context,
 
 Status KernelStage::start(const std::string& role) {
   LASTREF_TRY(tree, tree_to_join());
-  const auto pid = give_birth(context_,
-                              interceptor_.process(),
-                              {.role = role, .arguments = {tree}, .fds = {}, .blocked = {}});
-  return status_of(pid);
+  if (context_.run.is_gated()) {
+    return status_of(give_birth(context_,
+                                member_.process(),
+                                {.role = role, .arguments = {tree}, .fds = {}, .blocked = {}}));
+  }
+  LASTREF_TRY(
+      child,
+      os().spawn(
+          {.entry = role, .arguments = {tree}, .fds = {}, .blocked = {}, .end_wanted = false}));
+  return os().close(child.process);
 }
 
 Result<std::string> KernelStage::receive(const std::string& signal) {
-  std::optional<std::string> bytes = interceptor_.receive(signal);
+  std::optional<std::string> bytes = member_.receive(signal);
   return bytes ? Result<std::string>(*std::move(bytes)) : nobody_left(signal);
 }
 
@@ -62,72 +69,40 @@ bool KernelStage::hears_signals() const noexcept {
   return (blocked_signals() & ~blocked_) == 0;
 }
 
-void KernelStage::stop(const std::string& role) {
-  interceptor_.ask_controller(Request::stop_role, role);
-}
-
-bool KernelStage::resume(const std::string& role) {
-  const ControlBlock& control_block = context_.run.control_block();
-  const auto born = std::span(control_block.processes).first(control_block.processes_used);
-  const bool any = std::ranges::any_of(
-      born, [&](const Process& each) { return each.live && each.stopped && each.plays(role); });
-  interceptor_.ask_controller(Request::resume_role, role);
-  return any;
-}
-
-void KernelStage::kill(const std::string& role) {
-  interceptor_.ask_controller(Request::kill_role, role);
-}
-
-void KernelStage::interrupt_all() {
-  interceptor_.ask_controller(Request::interrupt_all, {});
-}
-
-std::size_t KernelStage::processes(const std::string& role) {
-  const ControlBlock& control_block = context_.run.control_block();
-  const auto born = std::span(control_block.processes).first(control_block.processes_used);
-  return static_cast<std::size_t>(std::ranges::count_if(
-      born, [&](const Process& each) { return each.live && each.plays(role); }));
-}
-
 bool KernelStage::fork_stranger(std::function<Status()> body) {
-  ControlBlock& control_block = context_.run.control_block();
-  const std::uint16_t process = new_process(control_block, "stranger", interceptor_.process());
-  const ActorId actor = new_actor(control_block, process);
-  const pid_t pid = ::fork();
-  LASTREF_ASSERT(pid >= 0);
-  if (pid == 0) {
-    interceptor_.become(process, actor);
-    note_end(body());
-    interceptor_.end(0);
-  }
-  be_known_as(context_, process, pid);
-  note_fact(context_.run, process, fact::born, interceptor_.role(), pid);
-  return true;
+  return member_.fork_stranger(context_, [&] { note_end(body()); });
 }
 
 std::optional<std::uint64_t> KernelStage::heap_in_use() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return std::nullopt;
 #else
+  if (instrumented_ == nullptr) {
+    return std::nullopt;
+  }
   const struct mallinfo2 all = ::mallinfo2();
-  return all.uordblks + all.hblkhd - os_.own_memory();
+  return all.uordblks + all.hblkhd - instrumented_->own_memory();
 #endif
 }
 
+std::uint64_t KernelStage::mapped() {
+  return context_.run.lacks_gate("it asks how much is mapped") ? 0 : instrumented_->mapped();
+}
+
 bool KernelStage::is_undisturbed() const noexcept {
-  return !context_.run.control_block().interceptors.has_fired();
+  const ControlBlock& control_block = context_.run.control_block();
+  return !control_block.interceptors.has_fired() && !control_block.ungated.has_kills.load();
 }
 
 void KernelStage::refute(const std::string& claim, const std::string& seen) {
-  interceptor_.fact(fact::refuted, claim);
-  interceptor_.fact(fact::seen, seen);
+  member_.fact(fact::refuted, claim);
+  member_.fact(fact::seen, seen);
 }
 
 void KernelStage::note_end(const Status& status) {
   const AllocationScope scope(/*is_products=*/false);
   if (!status) {
-    interceptor_.fact(fact::failed, describe(status.error()));
+    member_.fact(fact::failed, describe(status.error()));
   }
 }
 
@@ -135,10 +110,7 @@ void KernelStage::note(std::string_view operation,
                        const std::string& text,
                        bool begins,
                        int error) {
-  if (begins) {
-    interceptor_.begins(operation);
-  }
-  interceptor_.note(operation, text, begins, error);
+  member_.note(operation, text, begins, error);
   if (!begins && context_.ambient != nullptr) {
     look_around();
   }
@@ -158,7 +130,7 @@ void KernelStage::look_around() {
     // Queries about counts go to the first tree.
     const RecordText asked = context_.run.control_block().listener;
     context_.makes_second_tree = true;
-    second_ = tracker::Client::lead(os_);
+    second_ = tracker::Client::lead(os());
     const auto tree = second_->tree();
     context_.second_tree = tree.value_or(std::string());
     context_.makes_second_tree = false;

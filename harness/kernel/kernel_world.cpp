@@ -9,10 +9,12 @@
 namespace lastref::harness {
 namespace {
 
+const Finding lost_run = {.claim = "harness: the fork server outlives every run",
+                          .seen = "it is gone, in this run or in one asked for before"};
+
 Outcome outcome_of_lost_run() {
   Outcome outcome;
-  outcome.findings.push_back({.claim = "harness: the fork server outlives every run",
-                              .seen = "it is gone, in this run or in one asked for before"});
+  outcome.findings.push_back(lost_run);
   return outcome;
 }
 
@@ -31,7 +33,9 @@ struct KernelWorld::Server {
 };
 
 KernelWorld::KernelWorld(KernelOptions options) : options_(std::move(options)) {
-  knows_callers();  // So that no process has to find out itself.
+  if (options_.is_gated) {
+    knows_callers();  // So that no process has to find out itself.
+  }
   start_server();
 }
 
@@ -48,7 +52,7 @@ void KernelWorld::start_server() {
 void KernelWorld::submit(const Scenario& scenario, const Plan& plan) {
   // If the server has died, collect() will notice.
   send_message(server_->process.socket(),
-               encode(RunRequest{.scenario = scenario.name, .plan = plan}));
+               encode(RunRequest{.scenario = scenario.name, .plan = plan, .ungated = {}}));
   ++server_->asked;
 }
 
@@ -69,6 +73,17 @@ Outcome KernelWorld::collect() {
   --server_->asked;
   std::string message;
   return receive_message(server_->process.socket(), message) ? decode_outcome(message) : lost();
+}
+
+UngatedOutcome KernelWorld::run_ungated(const Scenario& scenario, const UngatedPlan& plan) {
+  LASTREF_ASSERT(!options_.is_gated);
+  const int socket = server_->process.socket();
+  std::string answer;
+  const bool is_done =
+      send_message(socket,
+                   encode(RunRequest{.scenario = scenario.name, .plan = {}, .ungated = plan})) &&
+      receive_message(socket, answer);
+  return is_done ? decode_ungated(answer) : UngatedOutcome{.findings = {lost_run}};
 }
 
 Outcome KernelWorld::run(const Scenario& scenario, const Plan& plan) {

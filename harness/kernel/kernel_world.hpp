@@ -7,8 +7,16 @@
 //
 // One world executes one run at a time; use one world per core. `submit` and `collect` keep the
 // server busy while the caller works.
+//
+// A world without gates runs scenarios in parallel, as the machine schedules them, with nothing
+// between the product and the system; some processes are killed at random times. With gates, each
+// call decides which thread continues, and is seen. So a run can be repeated, but its threads never
+// run at the same time. Without, they do: that finds races which only parallel execution shows,
+// above all under ThreadSanitizer.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -30,8 +38,8 @@ struct EntryPoint {
 /// The tracker.
 std::vector<EntryPoint> product_entries();
 
-/// The verb with which this program is executed to be a process of a run, in an ambient. For
-/// internal use.
+/// The verb with which this program is executed to be a process of a run that is ungated or in an
+/// ambient. For internal use.
 inline constexpr const char* born_argument = "process-of-a-run";
 
 /// Becomes such a process: `arguments` are those after the verb. If no world has started it, it
@@ -48,6 +56,23 @@ struct KernelOptions {
   const std::vector<Scenario>* scenarios = nullptr;
   std::optional<unsigned> core = {};  ///< To pin the server to; absent: not pinned.
   std::vector<EntryPoint> entries = product_entries();
+  bool is_gated = true;
+};
+
+/// A run of a world without gates.
+struct UngatedPlan {
+  std::uint64_t seed = 0;  ///< Determines which processes are killed, and when.
+  unsigned kills = 0;
+  /// The time from the start of the run in which the kills happen.
+  std::chrono::microseconds span{};
+};
+
+struct UngatedOutcome {
+  std::vector<Finding> findings = {};
+  std::string needs_gate = {};  ///< Why the scenario needs gates; empty: it does not.
+  std::vector<std::string> killed = {};
+  std::chrono::microseconds took{};
+  std::string standard_error = {};
 };
 
 class KernelWorld final : public World {
@@ -65,6 +90,9 @@ class KernelWorld final : public World {
   /// requests have to fit into a socket buffer.
   void submit(const Scenario& scenario, const Plan& plan);
   Outcome collect();
+  /// Only, and the only one, in a world without gates. It needs namespaces of its own: `degraded`
+  /// must be empty.
+  UngatedOutcome run_ungated(const Scenario& scenario, const UngatedPlan& plan);
 
   /// What this machine does not permit, and the substitute; empty if nothing is missing.
   const std::string& degraded() const noexcept { return degraded_; }

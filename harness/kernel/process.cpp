@@ -26,6 +26,8 @@ namespace {
 constexpr int first_free = 3;
 /// The exit code of a process without a role, or with an unknown one.
 constexpr int unknown_role = 3;
+/// A longer time limit counts as none: a tracker checks ever more rarely for missing processes.
+constexpr std::chrono::seconds limit_that_counts{5};
 
 sigset_t set_of(std::span<const os::Signal> signals) noexcept {
   sigset_t set;
@@ -66,29 +68,42 @@ void keep_only(std::span<const os::PassedFd> fds) noexcept {
   }
 }
 
+/// Runs an entry point, or a role, which gets a stage. Returns the exit code.
 int perform(RunContext& context,
-            SerialInterceptor& interceptor,
-            InstrumentedOs& os,
-            const Birth& birth) {
+            RunMember& member,
+            os::Os& os,
+            InstrumentedOs* instrumented,
+            const Birth& birth,
+            std::optional<KernelStage>& stage) {
   if (birth.entry != nullptr) {
-    const int code = birth.entry->run(os, birth.arguments);
-    os.run_exit_hooks();
-    return code;
+    return birth.entry->run(os, birth.arguments);
   }
   const Role* role = role_named(*context.scenario, birth.role);
   if (role == nullptr) {
-    interceptor.fact(fact::refuted, "the scenario has every role that it starts");
-    interceptor.fact(fact::seen, birth.role);
+    member.fact(fact::refuted, "the scenario has every role that it starts");
+    member.fact(fact::seen, birth.role);
     return unknown_role;
   }
-  KernelStage stage(context, interceptor, os, birth.arguments);
-  stage.note_end(run_body(*role, stage));
-  os.run_exit_hooks();
-  if (stage.product().has_client()) {
-    stage.product().leave();  // Recorded: from here on its references may disappear.
-  }
+  stage.emplace(context, member, os, instrumented, birth.arguments);
+  stage->note_end(run_body(*role, *stage));
   return 0;
 }
+
+/// After the hooks of the product.
+void leave_tree(std::optional<KernelStage>& stage) {
+  if (stage && stage->product().has_client()) {
+    stage->product().leave();  // Recorded: from here on its references may disappear.
+  }
+}
+
+/// What the last hook of a process of an ungated run needs. Its objects exist until then, because
+/// std::exit destroys no local object: threads that were not joined may use them.
+struct UngatedEnd {
+  UngatedMember* member = nullptr;
+  std::optional<KernelStage>* stage = nullptr;
+  int code = 0;
+};
+UngatedEnd ungated_end;
 
 /// The life of a new process, from its fork on.
 [[noreturn]] void live(RunContext& context,
@@ -172,7 +187,11 @@ void play(RunContext& context,
     interceptor.fact(fact::refuted, wrong->claim);
     interceptor.fact(fact::seen, wrong->seen);
   }
-  const int code = perform(context, interceptor, os, birth);
+  std::optional<KernelStage> stage;
+  const int code = perform(context, interceptor, os, &os, birth, stage);
+  os.run_exit_hooks();
+  leave_tree(stage);
+  stage.reset();
   // What the instrumented Os keeps count of, and what the kernel has open independent of it.
   for (const std::string& name : os.still_open()) {
     interceptor.fact(fact::fd_left, {}, name);
@@ -181,6 +200,25 @@ void play(RunContext& context,
     interceptor.fact(fact::fd_left, "as /proc has it", name);
   }
   interceptor.end(code);
+}
+
+void play_ungated(RunContext& context, std::uint16_t process, const Birth& birth) {
+  UngatedMember member(context.run, process);
+  if (!member.publish_pid()) {
+    ::raise(SIGKILL);
+  }
+  note_fact(context.run, process, fact::born, {}, ::getpid());
+  UngatedOs os(context, member);
+  std::optional<KernelStage> stage;
+  ungated_end = {.member = &member, .stage = &stage};
+  // The hook that is registered first runs last.
+  const int registered = std::atexit([] {
+    leave_tree(*ungated_end.stage);
+    ungated_end.member->note_end(ungated_end.code);
+  });
+  LASTREF_ASSERT(registered == 0);
+  ungated_end.code = perform(context, member, os, nullptr, birth, stage);
+  std::exit(ungated_end.code);  // NOLINT(concurrency-mt-unsafe): as every program does.
 }
 
 std::vector<EntryPoint> product_entries() {
@@ -240,10 +278,10 @@ Result<os::Child> ForkingOs::spawn(const os::SpawnOptions& options) noexcept {
                        .fds = options.fds,
                        .blocked = options.blocked,
                        .environment = options.environment};
-  if (context_.ambient != nullptr) {
+  if (context_.ambient != nullptr || !context_.run.is_gated()) {
     return execute(options, birth);
   }
-  const auto pid = give_birth(context_, interceptor_.process(), birth);
+  const auto pid = give_birth(context_, member_.process(), birth);
   if (!pid) {
     return failure(pid.error());
   }
@@ -253,32 +291,77 @@ Result<os::Child> ForkingOs::spawn(const os::SpawnOptions& options) noexcept {
   return os::Child{.pid = *pid, .process = *process};
 }
 
-Result<os::Child> ForkingOs::execute(const os::SpawnOptions& options, const Birth& birth) noexcept {
+std::optional<Born> ForkingOs::announce(const std::string& role) noexcept {
   ControlBlock& control_block = context_.run.control_block();
+  const UngatedLock held(control_block);
+  if (!control_block.is_gated && control_block.processes_used == processes_max) {
+    return std::nullopt;
+  }
+  Born born{.process = new_process(control_block, role, member_.process())};
+  if (control_block.is_gated) {
+    born.actor = new_actor(control_block, born.process);
+  }
+  return born;
+}
+
+void ForkingOs::withdraw(const Born& born) noexcept {
+  ControlBlock& control_block = context_.run.control_block();
+  const UngatedLock held(control_block);
+  control_block.processes[born.process].live = false;
+  if (control_block.is_gated) {
+    control_block.actors[born.actor].state = ActorState::gone;
+  }
+}
+
+Result<os::Child> ForkingOs::execute(const os::SpawnOptions& options, const Birth& birth) noexcept {
   const bool is_of_second =
       context_.makes_second_tree || (!options.arguments.empty() && !context_.second_tree.empty() &&
                                      options.arguments.front() == context_.second_tree);
-  const std::string role = is_of_second ? "second_" + birth.role : birth.role;
-  const std::uint16_t process = new_process(control_block, role, interceptor_.process());
-  const ActorId actor = new_actor(control_block, process);
-  const Born born = {.process = process, .actor = actor, .by_scenario = false};
+  const std::optional<Born> born = announce(is_of_second ? "second_" + birth.role : birth.role);
+  if (!born) {
+    return failure(std::errc::resource_unavailable_try_again, options.entry, Call::spawn);
+  }
   os::SpawnOptions ours = options;
   ours.entry = born_argument;
-  ours.arguments = arguments_of(born, context_, birth);
-  const std::vector<os::PassedFd> inherited = harness_descriptors();
+  ours.arguments = arguments_of(*born, context_, birth);
+  const std::vector<os::PassedFd> inherited = harness_descriptors(context_.run.is_gated());
   ours.fds.insert(ours.fds.end(), inherited.begin(), inherited.end());
   Result<os::Child> child = [&] {
     const LimitsLifted lifted;
     return KernelOs::spawn(ours);
   }();
   if (!child) {
-    control_block.actors[actor].state = ActorState::gone;
-    control_block.processes[process].live = false;
-    return child;
+    withdraw(*born);
+  } else if (context_.run.is_gated()) {  // Otherwise it does this itself.
+    be_known_as(context_, born->process, child->pid);
+    note_fact(context_.run, born->process, fact::born, member_.role(), child->pid);
   }
-  be_known_as(context_, process, child->pid);
-  note_fact(context_.run, process, fact::born, interceptor_.role(), child->pid);
   return child;
+}
+
+Result<std::size_t> UngatedOs::poll(std::span<os::PollItem> items,
+                                    std::optional<std::chrono::nanoseconds> timeout) noexcept {
+  if (!timeout || *timeout <= os::Instant(0) || *timeout > limit_that_counts) {
+    return KernelOs::poll(items, timeout);
+  }
+  member_.begin_timed_wait();
+  Result<std::size_t> ready = KernelOs::poll(items, timeout);
+  member_.end_timed_wait();
+  return ready;
+}
+
+Status UngatedOs::signal_process(os::Fd process, os::Signal signal) noexcept {
+  const os::Pid pid = pid_in_world(process);
+  {
+    ControlBlock& control_block = member_.run().control_block();
+    const UngatedLock held(control_block);
+    for (Process& each : std::span(control_block.processes).first(control_block.processes_used)) {
+      if (pid > 0 && each.pid == pid) {
+        each.sent |= signal_bit(SIGKILL);
+      }
+    }
+  }
+  return KernelOs::signal_process(process, signal);
 }
 
 Result<std::size_t> ForkingOs::write(os::Fd fd, os::Bytes bytes) noexcept {

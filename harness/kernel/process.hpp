@@ -12,6 +12,7 @@
 #include "harness/instrument/instrumented_os.hpp"
 #include "harness/kernel/kernel_world.hpp"
 #include "harness/kernel/serial_interceptor.hpp"
+#include "harness/kernel/ungated_member.hpp"
 #include "harness/scenario/ambient.hpp"
 #include "harness/scenario/finding.hpp"
 
@@ -19,7 +20,7 @@ namespace lastref::harness {
 
 inline constexpr const char* this_program = "/proc/self/exe";
 
-/// What every process of a run knows, because it is a fork of the server.
+/// What every process of a run knows, because it is a fork of the server or was executed with it.
 struct RunContext {
   SharedRun& run;
   const std::vector<EntryPoint>& entries;
@@ -29,7 +30,7 @@ struct RunContext {
   bool has_walls;         ///< The run has its own /dev/shm.
   const Scenario* scenario = nullptr;
   std::span<const Fault> faults = {};  ///< the planned ones
-  const Ambient* ambient = nullptr;    ///< nullptr: processes are forks of the server
+  const Ambient* ambient = nullptr;  ///< nullptr: processes of a gated run are forks of the server
   /// In the ambient of two trees: the folder of the tree that does not belong to the scenario, and
   /// whether it is being made.
   std::string second_tree = {};
@@ -40,6 +41,13 @@ struct RunContext {
   bool plays_in(std::string_view name) const noexcept {
     return ambient != nullptr && ambient->name == name;
   }
+};
+
+/// The place of a new process in its run.
+struct Born {
+  std::uint16_t process = 0;
+  ActorId actor = 0;
+  bool by_scenario = false;  ///< By the scenario: its ambient is applied, not inherited.
 };
 
 /// The task of a new process: an entry point, or a role of the scenario.
@@ -60,6 +68,9 @@ struct Birth {
                        const Birth& birth,
                        const std::optional<Finding>& wrong = {});
 
+/// The same in an ungated run: it waits for no turn, and exits as every program does.
+[[noreturn]] void play_ungated(RunContext& context, std::uint16_t process, const Birth& birth);
+
 /// As signal_bit values.
 std::uint64_t bits_of(std::span<const os::Signal> signals) noexcept;
 
@@ -73,12 +84,13 @@ Result<os::Pid> give_birth(RunContext& context, std::uint16_t parent, const Birt
 /// Records the pid of a process as its starter sees it, and in the world's namespace.
 void be_known_as(RunContext& context, std::uint16_t process, os::Pid pid) noexcept;
 
-/// The real operating system; its processes are forks with an instrumented Os of their own.
-class ForkingOs final : public os::KernelOs {
+/// The real operating system; its processes are forks with an instrumented Os of their own. In an
+/// ambient, and in an ungated run, they execute this program again.
+class ForkingOs : public os::KernelOs {
  public:
-  /// `interceptor` belongs to the process that contains this object.
-  ForkingOs(RunContext& context, SerialInterceptor& interceptor) noexcept
-      : KernelOs({.program = this_program}), context_(context), interceptor_(interceptor) {}
+  /// `member` is the process that contains this object.
+  ForkingOs(RunContext& context, RunMember& member) noexcept
+      : KernelOs({.program = this_program}), context_(context), member_(member) {}
 
   Result<os::Child> spawn(const os::SpawnOptions& options) noexcept override;
   /// Standard output and standard error are files of the world, to which no limit applies.
@@ -87,9 +99,29 @@ class ForkingOs final : public os::KernelOs {
  private:
   /// Spawns as the product does for any program, but such that the program joins the run.
   Result<os::Child> execute(const os::SpawnOptions& options, const Birth& birth) noexcept;
+  /// Adds a process to the run. Absent: an ungated run has no room for more.
+  std::optional<Born> announce(const std::string& role) noexcept;
+  /// It could not be started.
+  void withdraw(const Born& born) noexcept;
 
   RunContext& context_;
-  SerialInterceptor& interceptor_;
+  RunMember& member_;
+};
+
+/// The Os of a process of an ungated run: the unmodified operating system.
+class UngatedOs final : public ForkingOs {
+ public:
+  UngatedOs(RunContext& context, UngatedMember& member) noexcept
+      : ForkingOs(context, member), member_(member) {}
+
+  /// Notes a wait if its time limit ends soon.
+  Result<std::size_t> poll(std::span<os::PollItem> items,
+                           std::optional<std::chrono::nanoseconds> timeout) noexcept override;
+  /// Notes the signal: a kill by the product is no crash.
+  Status signal_process(os::Fd process, os::Signal signal) noexcept override;
+
+ private:
+  UngatedMember& member_;
 };
 
 }  // namespace lastref::harness

@@ -94,13 +94,10 @@ os::Pid pid_in_world(os::Fd process) noexcept {
 SerialInterceptor::SerialInterceptor(SharedRun& run,
                                      std::span<const Fault> faults,
                                      std::uint16_t process) noexcept
-    : PlanInterceptor(run.control_block().interceptors),
-      run_(run),
-      faults_(faults),
-      process_(process) {}
+    : PlanInterceptor(run.control_block().interceptors), RunMember(run, process), faults_(faults) {}
 
 void SerialInterceptor::become(std::uint16_t process, ActorId actor) noexcept {
-  process_ = process;
+  set_process(process);
   me = {.actor = actor};
   chance_ = hash_of(role());
   play(faults_, role());
@@ -116,10 +113,6 @@ void SerialInterceptor::count_allocations() noexcept {
   decide_allocations(harness::allocation_fails);
 }
 
-std::string_view SerialInterceptor::role() const noexcept {
-  return control_block().processes[process_].role.view();
-}
-
 ActorId SerialInterceptor::actor() const noexcept {
   return me.actor;
 }
@@ -131,7 +124,7 @@ void SerialInterceptor::halt() noexcept {
 }
 
 void SerialInterceptor::die(bool whole_tree) noexcept {
-  control_block().request_process = process_;
+  control_block().request_process = process();
   give_controller(control_block(), whole_tree ? Request::kill_all : Request::suicide);
   if (!whole_tree) {
     ::kill(::getpid(), SIGKILL);
@@ -140,9 +133,9 @@ void SerialInterceptor::die(bool whole_tree) noexcept {
 }
 
 void SerialInterceptor::end(int code) noexcept {
-  control_block().processes[process_].has_ended = true;
-  control_block().processes[process_].exit_code = code;
-  control_block().request_process = process_;
+  control_block().processes[process()].has_ended = true;
+  control_block().processes[process()].exit_code = code;
+  control_block().request_process = process();
   give_controller(control_block(), Request::ended);
   ::_exit(code);
 }
@@ -210,11 +203,11 @@ void SerialInterceptor::let_others_go_first(const PendingCall& /*pending_call*/)
 }
 
 Record* SerialInterceptor::claim() noexcept {
-  Record* made = run_.journal().claim();
+  Record* made = run().journal().claim();
   if (made != nullptr) {
-    made->process = process_;
+    made->process = process();
     made->actor = me.actor;
-    made->role = control_block().processes[process_].role;
+    made->role = control_block().processes[process()].role;
   }
   return made;
 }
@@ -224,7 +217,7 @@ void SerialInterceptor::publish(Record& record) noexcept {
 }
 
 void SerialInterceptor::note_fired(FaultKind kind, std::size_t index) noexcept {
-  note_fact(run_, process_, fact::fired, name_of(kind), static_cast<std::int64_t>(index));
+  note_fact(run(), process(), fact::fired, name_of(kind), static_cast<std::int64_t>(index));
 }
 
 void SerialInterceptor::interrupt() noexcept {
@@ -300,7 +293,7 @@ void SerialInterceptor::signals(os::Fd process, os::Signal signal) noexcept {
   if (at && deadly_number(signal) != 0) {
     control_block().processes[*at].sent |= signal_bit(deadly_number(signal));
   }
-  if (at == process_ && signal == os::Signal::kill) {
+  if (at == this->process() && signal == os::Signal::kill) {
     die(/*whole_tree=*/false);  // The next actor must not have to wait until our death is noticed.
   }
 }
@@ -374,7 +367,7 @@ void SerialInterceptor::wake(Wait reason, const void* thing) noexcept {
   const ActorState state = state_of(reason);
   for (ActorId at = 0; at < control_block().actors_used; ++at) {
     Actor& actor = control_block().actors[at];
-    if (actor.state == state && actor.process == process_ && actor.thing == thing) {
+    if (actor.state == state && actor.process == process() && actor.thing == thing) {
       actor.state = ActorState::ready;
     }
   }
@@ -393,7 +386,7 @@ void SerialInterceptor::fill(os::Buffer into) noexcept {
 }
 
 ActorId SerialInterceptor::new_actor() noexcept {
-  return harness::new_actor(control_block(), process_);
+  return harness::new_actor(control_block(), process());
 }
 
 void SerialInterceptor::drop_actor(ActorId actor) noexcept {

@@ -12,38 +12,41 @@
 #include <vector>
 
 #include "harness/instrument/plan_interceptor.hpp"
-#include "harness/kernel/control_block.hpp"
+#include "harness/kernel/run_member.hpp"
 
 namespace lastref::harness {
 
 /// The pid, in the world's namespace, of one of our process descriptors; 0 if it refers to none.
 os::Pid pid_in_world(os::Fd process) noexcept;
 
-class SerialInterceptor final : public PlanInterceptor {
+class SerialInterceptor final : public PlanInterceptor, public RunMember {
  public:
   /// `faults` are those of the run's plan, and outlive it.
   SerialInterceptor(SharedRun& run, std::span<const Fault> faults, std::uint16_t process) noexcept;
 
   /// Sets the identity of the process and of the calling thread; also after an unannounced fork.
   void become(std::uint16_t process, ActorId actor) noexcept;
-  std::uint16_t process() const noexcept { return process_; }
-  std::string_view role() const noexcept;
-  SharedRun& run() noexcept { return run_; }
 
   /// The orderly end of the process: exits without destructors.
   [[noreturn]] void end(int code) noexcept;
 
-  // For the Stage.
-  void tell(std::string_view signal) noexcept;
-  bool await(std::string_view signal) noexcept;
-  void send(std::string_view signal, std::string_view bytes) noexcept;
-  std::optional<std::string> receive(std::string_view signal) noexcept;
-  /// kill_role, stop_role, resume_role, interrupt_all: returns when it is done.
-  void ask_controller(Request request, std::string_view role) noexcept;
-  /// Returns when it is done, with the caller's turn as it was.
-  void ask_controller(Request request) noexcept;
-  void note(std::string_view operation, std::string_view text, bool begins, int error) noexcept;
-  void fact(std::string_view name, std::string_view text, std::string_view object = {}) noexcept;
+  void tell(std::string_view signal) noexcept override;
+  bool await(std::string_view signal) noexcept override;
+  void send(std::string_view signal, std::string_view bytes) noexcept override;
+  std::optional<std::string> receive(std::string_view signal) noexcept override;
+  void stop(std::string_view role) override { ask_controller(Request::stop_role, role); }
+  bool resume(std::string_view role) override;
+  void kill(std::string_view role) override { ask_controller(Request::kill_role, role); }
+  void interrupt_all() override { ask_controller(Request::interrupt_all); }
+  std::size_t processes(std::string_view role) override;
+  bool fork_stranger(RunContext& context, const std::function<void()>& body) override;
+  void note(std::string_view operation,
+            std::string_view text,
+            bool begins,
+            int error) noexcept override;
+  void fact(std::string_view name,
+            std::string_view text,
+            std::string_view object = {}) noexcept override;
 
   std::string_view role_of(os::Pid pid) const noexcept override;
   void closes(os::Fd fd) noexcept override;
@@ -73,10 +76,13 @@ class SerialInterceptor final : public PlanInterceptor {
     std::uint32_t events;
   };
 
-  ControlBlock& control_block() const noexcept { return run_.control_block(); }
+  ControlBlock& control_block() const noexcept { return run().control_block(); }
   /// The actor of the calling thread.
   ActorId actor() const noexcept;
   Actor& self() noexcept { return control_block().actors[actor()]; }
+  /// Returns when it is done, with the caller's turn as it was.
+  void ask_controller(Request request) noexcept;
+  void ask_controller(Request request, std::string_view role) noexcept;
   /// Passes the turn on and returns when it has it again. The state is the reason.
   void pass_on(ActorState state) noexcept;
   void set_interests(std::span<const os::PollItem> items) noexcept;
@@ -85,7 +91,7 @@ class SerialInterceptor final : public PlanInterceptor {
   void let_others_go_first(const PendingCall& pending_call) noexcept override;
   Record* claim() noexcept override;
   void publish(Record& record) noexcept override;
-  std::size_t records() const noexcept override { return run_.journal().size(); }
+  std::size_t records() const noexcept override { return run().journal().size(); }
   void note_fired(FaultKind kind, std::size_t index) noexcept override;
   void look() noexcept override;
   void interrupt() noexcept override;
@@ -100,9 +106,7 @@ class SerialInterceptor final : public PlanInterceptor {
   /// Applies to allocations of the calling thread, from now on.
   void count_allocations() noexcept;
 
-  SharedRun& run_;
   std::span<const Fault> faults_;
-  std::uint16_t process_ = 0;
   std::uint64_t chance_ = 0;
   std::array<std::vector<Interest>, actors_max> interests_;
 };

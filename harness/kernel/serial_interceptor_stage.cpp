@@ -1,7 +1,14 @@
 // serial_interceptor_stage: the signals and requests of the Stage, and its lines in the journal.
+#include <unistd.h>
+
+#include <algorithm>
+#include <span>
+
+#include "harness/kernel/process.hpp"
 #include "harness/kernel/serial_interceptor.hpp"
 
 namespace lastref::harness {
+
 void SerialInterceptor::tell(std::string_view signal) noexcept {
   ControlBlock& shared = control_block();
   const ObjectText given(signal);
@@ -40,6 +47,37 @@ std::optional<std::string> SerialInterceptor::receive(std::string_view signal) n
   return control_block().signals.mail(ObjectText(signal));
 }
 
+bool SerialInterceptor::resume(std::string_view role) {
+  const ControlBlock& shared = control_block();
+  const bool any = std::ranges::any_of(
+      std::span(shared.processes).first(shared.processes_used),
+      [&](const Process& each) { return each.live && each.stopped && each.plays(role); });
+  ask_controller(Request::resume_role, role);
+  return any;
+}
+
+std::size_t SerialInterceptor::processes(std::string_view role) {
+  const ControlBlock& shared = control_block();
+  return static_cast<std::size_t>(
+      std::ranges::count_if(std::span(shared.processes).first(shared.processes_used),
+                            [&](const Process& each) { return each.live && each.plays(role); }));
+}
+
+bool SerialInterceptor::fork_stranger(RunContext& context, const std::function<void()>& body) {
+  const std::uint16_t stranger = new_process(control_block(), "stranger", process());
+  const ActorId actor = harness::new_actor(control_block(), stranger);
+  const pid_t pid = ::fork();
+  LASTREF_ASSERT(pid >= 0);
+  if (pid == 0) {
+    become(stranger, actor);
+    body();
+    end(0);
+  }
+  be_known_as(context, stranger, pid);
+  note_fact(run(), stranger, fact::born, role(), pid);
+  return true;
+}
+
 void SerialInterceptor::ask_controller(Request request, std::string_view role) noexcept {
   control_block().request_role.assign(role);
   ask_controller(request);
@@ -56,6 +94,9 @@ void SerialInterceptor::note(std::string_view operation,
                              std::string_view text,
                              bool begins,
                              int error) noexcept {
+  if (begins) {
+    this->begins(operation);
+  }
   const PendingCall pending_call{.name = operation, .text = text};
   if (Record* made =
           record(pending_call, begins ? RecordKind::operation_begin : RecordKind::operation_end)) {

@@ -21,6 +21,8 @@
 #include "harness/kernel/huge_pages.hpp"
 #include "harness/kernel/patience.hpp"
 #include "harness/kernel/sandbox.hpp"
+#include "harness/kernel/ungated_controller.hpp"
+#include "harness/kernel/ungated_judgement.hpp"
 #include "harness/kernel/wire.hpp"
 #include "harness/oracle/evidence.hpp"
 #include "harness/platform/child_process.hpp"
@@ -65,6 +67,7 @@ class Server {
  public:
   Server(const KernelOptions& options, const std::string& missing)
       : options_(options),
+        run_(options.is_gated),
         sandbox_(missing),
         context_{.run = run_,
                  .entries = options.entries,
@@ -73,7 +76,9 @@ class Server {
                  .elsewhere = sandbox_.elsewhere(),
                  .has_walls = sandbox_.degraded().empty(),
                  .watched = sandbox_.watched()} {
-    make_pollers();
+    if (options.is_gated) {
+      make_pollers();
+    }
   }
 
   const Sandbox& sandbox() const noexcept { return sandbox_; }
@@ -82,6 +87,8 @@ class Server {
 
  private:
   Outcome play(const RunRequest& request);
+  UngatedOutcome play_ungated(const RunRequest& request);
+  const Scenario& scenario_named(const std::string& name) const;
   void load(const Plan& plan);
   /// A start after the next one, without faults: sweeps up after killed processes, in a process of
   /// its own.
@@ -143,17 +150,55 @@ void Server::set_ambient(const std::string& name) {
 /// Everything that a run leaves on the heap is freed with its arena. A heap without holes leaves
 /// forked processes few pages to copy.
 std::string Server::perform(const RunRequest& request) {
+  if (request.ungated) {
+    return encode(play_ungated(request));
+  }
   const Arena arena(/*serves=*/std::exchange(is_warm_, true));
   const std::string message = encode(play(request));
   const ArenaPause outlives_the_run;
   return {message.begin(), message.end()};
 }
 
+const Scenario& Server::scenario_named(const std::string& name) const {
+  const auto found = std::ranges::find(*options_.scenarios, name, &Scenario::name);
+  LASTREF_ASSERT(found != options_.scenarios->end());
+  return *found;
+}
+
+UngatedOutcome Server::play_ungated(const RunRequest& request) {
+  sandbox_.prepare();
+  Plan none;
+  none.seed = request.ungated->seed;
+  load(none);
+  context_.scenario = &scenario_named(request.scenario);
+  UngatedController controller(context_, *request.ungated);
+  controller.run();
+  sandbox_.restore();
+  std::vector<std::string> left = without_accidents(sandbox_.left());
+  if (!left.empty()) {
+    sweep();
+  }
+  const UngatedState& state = run_.control_block().ungated;
+  UngatedOutcome outcome{.findings = {},
+                         .needs_gate = std::string(state.needs_gate.view()),
+                         .killed = controller.killed(),
+                         .took = controller.took(),
+                         .standard_error = sandbox_.standard_error()};
+  if (outcome.needs_gate.empty()) {
+    const Evidence evidence = {.scenario = *context_.scenario,
+                               .plan = none,
+                               .records = run_.journal().settle(),
+                               .left = std::move(left),
+                               .left_after_sweep = without_accidents(sandbox_.left()),
+                               .standard_error = outcome.standard_error};
+    outcome.findings = findings_of_ungated(evidence, state.has_kills.load());
+  }
+  sandbox_.wipe();
+  return outcome;
+}
+
 Outcome Server::play(const RunRequest& request) {
-  const auto& all = *options_.scenarios;
-  const auto found = std::ranges::find(all, request.scenario, &Scenario::name);
-  LASTREF_ASSERT(found != all.end());
-  const Scenario& scenario = *found;
+  const Scenario& scenario = scenario_named(request.scenario);
   const Plan& plan = request.plan;
   sandbox_.prepare();
   load(plan);
@@ -267,13 +312,26 @@ void settle_in(int socket) noexcept {
 
 void serve_runs(int socket, const KernelOptions& options, const std::string& missing) {
   settle_in(socket);
-  hold_program_in_huge_pages();
-  sort_tables_of_unwinding();
+  if (options.is_gated) {
+    hold_program_in_huge_pages();
+    sort_tables_of_unwinding();
+  } else {
+    lift_limits();
+  }
   if (options.core) {
     pin_to(*options.core);
   }
   Server server(options, missing);
-  bool connected = send_message(harness_fd::request, server.sandbox().degraded());
+  const std::string& degraded = server.sandbox().degraded();
+  if (!options.is_gated) {  // Its processes are executed by this one.
+    for (const int number : {STDOUT_FILENO, STDERR_FILENO}) {
+      ::dup2(harness_fd::standard_error, number);
+    }
+    set_up_sanitizers();
+  }
+  bool connected = send_message(harness_fd::request, degraded);
+  // If an ungated run hangs, all processes are killed: they must be ours.
+  connected = connected && (options.is_gated || degraded.empty());
   for (std::string message; connected && receive_message(harness_fd::request, message);) {
     connected = send_message(harness_fd::request, server.perform(decode_request(message)));
   }

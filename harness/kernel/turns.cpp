@@ -12,6 +12,7 @@
 
 #include "harness/choice/choices.hpp"
 #include "harness/kernel/control_block.hpp"
+#include "harness/kernel/ungated_member.hpp"
 #include "harness/platform/unique_fd.hpp"
 
 namespace lastref::harness {
@@ -102,12 +103,14 @@ std::optional<ActorId> first_deadline(ControlBlock& control_block) noexcept {
 
 }  // namespace
 
-SharedRun::SharedRun() noexcept
+SharedRun::SharedRun(bool is_gated) noexcept
     : memory_(journal_offset + Journal::size_for(records_max)),
       control_block_(new (memory_.get()) ControlBlock),
       journal_(static_cast<std::byte*>(memory_.get()) + journal_offset, records_max) {
   const int kept = ::dup2(memory_.descriptor(), harness_fd::run);
   LASTREF_ASSERT(kept == harness_fd::run);
+  control_block_->is_gated = is_gated;
+  make_lock(*control_block_);
 }
 
 SharedRun::SharedRun(Inherited) noexcept
@@ -137,7 +140,18 @@ void SharedRun::reset() noexcept {
   control_block.given_count = 0;
   control_block.asked = 0;
   control_block.signals.clear();
+  control_block.ungated.has_kills.store(false, std::memory_order_relaxed);
+  control_block.ungated.needs_gate.assign({});
   journal_.reset();
+}
+
+bool SharedRun::lacks_gate(std::string_view why) noexcept {
+  if (is_gated()) {
+    return false;
+  }
+  const UngatedLock held(*control_block_);
+  control_block_->ungated.needs_gate.assign(why);
+  return true;
 }
 
 std::uint32_t choose(ControlBlock& control_block, std::uint32_t options, bool sticky) noexcept {
@@ -245,6 +259,7 @@ std::uint16_t new_process(ControlBlock& control_block,
                       ? static_cast<std::uint16_t>(incarnation + 1)
                       : incarnation;
   }
+  control_block.ungated.timed_waits[index].store(0, std::memory_order_relaxed);
   Process& process = control_block.processes[index];
   process = {};
   process.live = true;
@@ -270,6 +285,21 @@ ActorId new_actor(ControlBlock& control_block, std::uint16_t process) noexcept {
   actor.name.assign("start");
   actor.object.assign({});
   return at;
+}
+
+std::optional<ActorId> fail_one_waiter(SharedRun& run) noexcept {
+  ControlBlock& control_block = run.control_block();
+  for (ActorId at = 0; at < control_block.actors_used; ++at) {
+    Actor& actor = control_block.actors[at];
+    if (actor.state == ActorState::awaiting && !actor.late &&
+        !control_block.signals.was_told(actor.object) &&
+        !control_block.processes[actor.process].stopped) {
+      actor.late = true;
+      note_fact(run, actor.process, fact::let_down, {});
+      return at;
+    }
+  }
+  return std::nullopt;
 }
 
 void note_fact(SharedRun& run,

@@ -182,6 +182,7 @@ void visit_request(Visitor& with, Of& request) {
   with(request.plan.ambient);
   with(request.plan.wants_results);
   with(request.plan.wants_allocations);
+  with(request.ungated);
 }
 
 template <typename Visitor, typename Of>
@@ -203,6 +204,15 @@ void visit_outcome(Visitor& with, Of& outcome) {
   with(outcome.results);
 }
 
+template <typename Visitor, typename Of>
+void visit_ungated(Visitor& with, Of& outcome) {
+  with(outcome.findings);
+  with(outcome.needs_gate);
+  with(outcome.killed);
+  with(outcome.took);
+  with(outcome.standard_error);
+}
+
 }  // namespace
 
 std::string encode(const RunRequest& request) {
@@ -217,6 +227,12 @@ std::string encode(const Outcome& outcome) {
   return put.take();
 }
 
+std::string encode(const UngatedOutcome& outcome) {
+  Put put;
+  visit_ungated(put, outcome);
+  return put.take();
+}
+
 RunRequest decode_request(const std::string& bytes) {
   Get get(bytes);
   RunRequest request;
@@ -228,6 +244,13 @@ Outcome decode_outcome(const std::string& bytes) {
   Get get(bytes);
   Outcome outcome;
   visit_outcome(get, outcome);
+  return outcome;
+}
+
+UngatedOutcome decode_ungated(const std::string& bytes) {
+  Get get(bytes);
+  UngatedOutcome outcome;
+  visit_ungated(get, outcome);
   return outcome;
 }
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "harness/kernel/kernel_world.hpp"
 #include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
@@ -11,12 +13,15 @@ namespace lastref::harness {
 /// A request to the server.
 struct RunRequest {
   std::string scenario;
-  Plan plan;
+  Plan plan;                           ///< of a gated run, or
+  std::optional<UngatedPlan> ungated;  ///< of an ungated one
 };
 
 std::string encode(const RunRequest& request);
 std::string encode(const Outcome& outcome);
+std::string encode(const UngatedOutcome& outcome);
 RunRequest decode_request(const std::string& bytes);
 Outcome decode_outcome(const std::string& bytes);
+UngatedOutcome decode_ungated(const std::string& bytes);
 
 }  // namespace lastref::harness

@@ -42,8 +42,8 @@ StressCampaign::StressCampaign(StressCampaignOptions options) : options_(std::mo
     }
   }
   for (unsigned i = 0; i < std::max(options_.worlds, 1U); ++i) {
-    worlds_.push_back(
-        std::make_unique<StressWorld>(StressOptions{.scenarios = options_.scenarios}));
+    worlds_.push_back(std::make_unique<KernelWorld>(
+        KernelOptions{.scenarios = options_.scenarios, .is_gated = false}));
   }
 }
 
@@ -58,7 +58,7 @@ StressReport StressCampaign::run(std::ostream& progress) {
   return std::move(shared.report);
 }
 
-void StressCampaign::work(Shared& shared, StressWorld& world) {
+void StressCampaign::work(Shared& shared, KernelWorld& world) {
   for (;;) {
     std::uint64_t number = 0;
     {
@@ -74,9 +74,9 @@ void StressCampaign::work(Shared& shared, StressWorld& world) {
   }
 }
 
-void StressCampaign::try_one(Shared& shared, StressWorld& world, std::uint64_t number) {
+void StressCampaign::try_one(Shared& shared, KernelWorld& world, std::uint64_t number) {
   const Scenario& scenario = *scenarios_[number % scenarios_.size()];
-  StressPlan plan{.scenario = scenario.name, .seed = options_.seed + number};
+  UngatedPlan plan{.seed = options_.seed + number};
   {
     const std::scoped_lock held(shared.lock);
     if (shared.report.left_out.contains(scenario.name)) {
@@ -91,12 +91,12 @@ void StressCampaign::try_one(Shared& shared, StressWorld& world, std::uint64_t n
                        : 0;
     }
   }
-  const StressOutcome outcome = world.run(plan);
+  const UngatedOutcome outcome = world.run_ungated(scenario, plan);
   const std::scoped_lock held(shared.lock);
   --shared.under_way;
   StressReport& report = shared.report;
-  if (!outcome.left_out.empty()) {
-    report.left_out[scenario.name] = outcome.left_out;
+  if (!outcome.needs_gate.empty()) {
+    report.left_out[scenario.name] = outcome.needs_gate;
     return;
   }
   if (plan.kills == 0) {

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/stress/stress_world.hpp"
+#include "harness/kernel/kernel_world.hpp"
+#include "harness/scenario/scenario.hpp"
 
 namespace lastref::harness {
 
@@ -46,7 +47,7 @@ class StressCampaign {
   explicit StressCampaign(StressCampaignOptions options);
 
   /// Why it cannot run here; empty if it can.
-  const std::string& missing() const noexcept { return worlds_.front()->missing(); }
+  const std::string& missing() const noexcept { return worlds_.front()->degraded(); }
   const std::vector<const Scenario*>& scenarios() const noexcept { return scenarios_; }
 
   /// Each scenario first runs without kills, which measures how long it takes. Then all run in
@@ -56,12 +57,12 @@ class StressCampaign {
 
  private:
   struct Shared;
-  void work(Shared& shared, StressWorld& world);
-  void try_one(Shared& shared, StressWorld& world, std::uint64_t number);
+  void work(Shared& shared, KernelWorld& world);
+  void try_one(Shared& shared, KernelWorld& world, std::uint64_t number);
 
   StressCampaignOptions options_;
   std::vector<const Scenario*> scenarios_;
-  std::vector<std::unique_ptr<StressWorld>> worlds_;
+  std::vector<std::unique_ptr<KernelWorld>> worlds_;
 };
 
 }  // namespace lastref::harness

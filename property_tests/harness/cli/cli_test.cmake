@@ -423,7 +423,7 @@ shows(0 "7 runs .*1 scenarios, [0-6] .*kills" stress
 shows(1 "VIOLATION canary/always_fails\n[^\n]+no-leak" stress --scenario canary/always_fails
   --runs 1)
 answers(2 " x" stress --scenario x)
-answers(2 "lastref stress" process-of-an-ungated-run a b c 0 e f)
+answers(2 "kernel world" process-of-a-run exec canary/always_fails)
 answers(3 "storage/later_dump_hits_full_shared_memory" stress
   --scenario storage/later_dump_hits_full_shared_memory --runs 3)
 

@@ -11,8 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <lastref/owners.hpp>
+
 #include "harness/kernel/kernel_world.hpp"
-#include "harness/stress/free_process.hpp"
 #include "harness/stress/stress_campaign.hpp"
 
 namespace lastref::harness {
@@ -167,9 +168,9 @@ class StressTest : public testing::Test {
     return campaign.run(progress);
   }
   void SetUp() override {
-    const StressWorld world({.scenarios = &toys()});
-    if (!world.missing().empty()) {
-      GTEST_SKIP() << world.missing();
+    const KernelWorld world({.scenarios = &toys(), .is_gated = false});
+    if (!world.degraded().empty()) {
+      GTEST_SKIP() << world.degraded();
     }
   }
 };
@@ -262,8 +263,8 @@ TEST_F(StressTest, takes_no_scenario_that_nobody_named) {
 
 int main(int count, char** arguments) {
   const std::span<const char* const> all(arguments, static_cast<std::size_t>(count));
-  if (all.size() > 1 && std::string_view(all[1]) == lastref::harness::stressed_argument) {
-    return lastref::harness::become_process_of_ungated_run(
+  if (all.size() > 1 && std::string_view(all[1]) == lastref::harness::born_argument) {
+    return lastref::harness::become_process_of_run(
         all.subspan(2), lastref::harness::toys(), lastref::harness::product_entries());
   }
   testing::InitGoogleTest(&count, arguments);

@@ -25,7 +25,6 @@ inline constexpr auto at_the_kernel = std::to_array<std::string_view>({
     "harness/instrument/instrumented_os",
     "harness/journal/journal",
     "harness/kernel/",
-    "harness/stress/",
     "harness/warden/",  // Watches what calls it without us.
     "harness/platform/",
     "harness/program/arena",    // Memory that no fork copies.
