@@ -1,10 +1,11 @@
 // InstrumentedOs: an Os that wraps another, with an interceptor and a failure point at every call.
 //
-// One call is: interceptor before -> libfiu's point -> the inner call -> interceptor after. The
-// number that libfiu returns *is* the errno. Then the inner call is not made, except for close,
-// which still closes. The interceptor or `arm` enables libfiu's table for one crossing only, and
-// its probabilities are never used. FdNames names the object of a crossing; names must not differ
-// between two runs of the same plan.
+// One call is: interceptor before -> failure point -> the inner call -> interceptor after. The
+// point fails with the errno that the interceptor has decided, or else with the number that libfiu
+// returns. Then the inner call is not made, except for close, which still closes. Only `arm`
+// enables a point in libfiu's table, for one crossing, and the table's probabilities are never
+// used. FdNames names the object of a crossing; names must not differ between two runs of the same
+// plan.
 //
 // This class keeps what `at_exit` registers, because processes of a run do not end through exit(3):
 // code that ends a process in an orderly way calls run_exit_hooks.

@@ -1,10 +1,7 @@
 #include "harness/sim/sim_world.hpp"
 
-#include <algorithm>
 #include <exception>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <utility>
 
 #include <lastref/temporary_resources.hpp>
@@ -26,13 +23,6 @@ constexpr const char* root_role = "root";
 constexpr const char* later_start = "later_start";
 // As in the kernel world.
 constexpr const char* world_folder = "/dev/shm/world";
-
-/// libfiu's table is global in the program, so an error planned for one run could be injected in
-/// another thread's run. Runs that plan errors have the table to themselves.
-std::shared_mutex& table_of_errors() {
-  static std::shared_mutex mutex;
-  return mutex;
-}
 
 thread_local constinit SimRun* running = nullptr;
 
@@ -57,10 +47,6 @@ class RunUnderWay {
     running = nullptr;
   }
 };
-
-bool plans_errors(const Plan& plan) {
-  return std::ranges::any_of(plan.faults, takes_error, &Fault::kind);
-}
 
 /// The body of one process, on its own fiber.
 int live(SimRun& run, sim::SimOs& system, const os::SpawnOptions& options) {
@@ -192,9 +178,6 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan) {
 }
 
 Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choices) {
-  std::unique_lock alone(table_of_errors(), std::defer_lock);
-  std::shared_lock together(table_of_errors(), std::defer_lock);
-  plans_errors(plan) ? alone.lock() : together.lock();
   choices.begin();
   const bool in_arena = options_.arena && !warm_.insert(scenario.name).second;
   const Arena arena(in_arena);
