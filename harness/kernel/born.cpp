@@ -17,7 +17,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "harness/kernel/inherited.hpp"
+#include "harness/kernel/inherited_state.hpp"
 #include "harness/platform/child_process.hpp"
 #include "harness/platform/proc.hpp"
 #include "harness/platform/unique_fd.hpp"
@@ -116,7 +116,7 @@ std::vector<std::string> arguments_of(const Born& born,
       context.files,
       context.spare,
       context.elsewhere,
-      std::to_string(context.has_walls ? 1 : 0),
+      std::to_string(context.is_isolated ? 1 : 0),
       std::to_string(born.process),
       std::to_string(born.actor),
       std::to_string(born.by_scenario ? 1 : 0),
@@ -232,7 +232,7 @@ int become_process_of_run(std::span<const char* const> arguments,
                      .files = std::string(all.text()),
                      .spare = std::string(all.text()),
                      .elsewhere = std::string(all.text()),
-                     .has_walls = all.number<int>() != 0,
+                     .is_isolated = all.number<int>() != 0,
                      .scenario = &*scenario,
                      .ambient = ambient};
   const auto process = all.number<std::uint16_t>();

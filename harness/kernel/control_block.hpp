@@ -100,9 +100,9 @@ constexpr std::uint64_t signal_bit(int number) noexcept {
 
 /// The request that is passed to the controller together with the turn.
 enum class Request : std::uint8_t {
-  quiet,    ///< No actor can continue.
-  ended,    ///< `process` exits now.
-  suicide,  ///< `process` kills itself now.
+  quiet,      ///< No actor can continue.
+  ended,      ///< `process` exits now.
+  self_kill,  ///< `process` kills itself now.
   kill_all,
   kill_role,  ///< `role`; then `actor` continues. The same holds for the next three.
   stop_role,
@@ -127,7 +127,7 @@ struct UngatedState {
 struct ControlBlock {
   bool is_gated;
   std::atomic<std::uint32_t> controller_turn;
-  std::atomic<std::uint32_t> apart;  ///< a futex: 1: what is being started is ready
+  std::atomic<std::uint32_t> child_ready;  ///< a futex: 1: what is being started is ready
   Request request;
   std::uint16_t request_process;
   RoleText request_role;
@@ -140,7 +140,7 @@ struct ControlBlock {
   std::int64_t clock;   ///< ns
   RecordText listener;  ///< path of the socket that was bound last
 
-  // Questions. is_curious() is true while an answer is given, drawn or recorded.
+  // Questions. records_choices() is true while an answer is given, drawn or recorded.
   bool records_questions;
   bool has_seed;
   std::uint64_t chance;
@@ -155,7 +155,9 @@ struct ControlBlock {
   std::array<std::uint8_t, questions_max> options;
   UngatedState ungated;
 
-  bool is_curious() const noexcept { return records_questions || has_seed || asked < given_count; }
+  bool records_choices() const noexcept {
+    return records_questions || has_seed || asked < given_count;
+  }
 };
 
 /// A control_block, followed by the journal, in one piece of shared memory.
@@ -199,12 +201,12 @@ void give_controller(ControlBlock& control_block, Request request) noexcept;
 /// Reports that a forked child has closed what it does not inherit, as if it had been executed, or
 /// that a new thread has begun. The starter waits for that. Before it, a parent's death would close
 /// nothing, and a fork would copy what the thread has locked. One start at a time.
-void say_apart(ControlBlock& control_block) noexcept;
-void wait_until_apart(ControlBlock& control_block) noexcept;
+void signal_child_ready(ControlBlock& control_block) noexcept;
+void wait_until_child_ready(ControlBlock& control_block) noexcept;
 /// Waits for the turn.
 void take_turn(ControlBlock& control_block, ActorId actor) noexcept;
 /// Waits for the controller's turn; false if the time ran out first.
-bool take_controller(ControlBlock& control_block, std::chrono::milliseconds patience) noexcept;
+bool take_controller(ControlBlock& control_block, std::chrono::milliseconds timeout) noexcept;
 
 /// "tracker" for the first process of a role, then "tracker#2".
 std::string incarnation_of(std::string_view role, std::size_t number);

@@ -11,8 +11,8 @@
 #include <chrono>
 #include <csignal>
 
-#include "harness/kernel/files_there.hpp"
-#include "harness/kernel/patience.hpp"
+#include "harness/kernel/file_snapshot.hpp"
+#include "harness/kernel/progress_timeout.hpp"
 #include "harness/platform/child_process.hpp"
 #include "harness/platform/proc.hpp"
 
@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 /// How often to check whether the holder of the turn is still alive.
 constexpr milliseconds look_every{10};
 /// A killed process dies as soon as the machine schedules it.
-constexpr milliseconds death_patience = Patience::at_most;
+constexpr milliseconds death_timeout = ProgressTimeout::at_most;
 constexpr int looks_for_a_stop_max = 1'000'000;
 
 /// The wait status of a dead process that is not yet reaped, as waitpid would return it; absent for
@@ -105,19 +105,19 @@ void KernelController::look_at_files() {
 
 bool KernelController::take() {
   std::uint64_t seen = control_block().progress.load();
-  Patience patience;
+  ProgressTimeout timeout;
   while (!take_controller(control_block(), look_every)) {
-    if (bury_crashed()) {
+    if (confirm_crash()) {
       return false;
     }
     const std::uint64_t now = control_block().progress.load();
     if (now != seen) {
-      patience.renew();
+      timeout.reset();
     }
     seen = now;
-    patience.wait(look_every);
+    timeout.wait(look_every);
     const std::string why =
-        patience.wants_to_know() ? patience.ends_with(doing_of(children_of(::getpid()))) : "";
+        timeout.wants_to_know() ? timeout.ends_with(doing_of(children_of(::getpid()))) : "";
     if (!why.empty()) {
       give_up(why + "; the turn is at " + who_waits());
       return false;
@@ -135,8 +135,8 @@ void KernelController::serve_request() {
       when_quiet();
       return;
     case Request::ended:
-    case Request::suicide:
-      bury_who_asked();
+    case Request::self_kill:
+      confirm_requested_death();
       go_on();
       return;
     case Request::kill_all:
@@ -177,13 +177,13 @@ void KernelController::serve_request() {
   }
 }
 
-void KernelController::bury_who_asked() {
+void KernelController::confirm_requested_death() {
   const std::uint16_t at = control_block().request_process;
-  const bool is_killed = control_block().request == Request::suicide;
+  const bool is_killed = control_block().request == Request::self_kill;
   if (is_killed && control_block().processes[at].is_first()) {
     ::kill(control_block().processes[at].pid, SIGKILL);
   }
-  bury(at, is_killed ? fact::killed : fact::ended);
+  confirm_death(at, is_killed ? fact::killed : fact::ended);
 }
 
 void KernelController::go_on() {
@@ -232,8 +232,8 @@ bool KernelController::let_doomed_go() {
   return false;
 }
 
-bool KernelController::let_down_one_who_awaits() {
-  const std::optional<ActorId> waiter = fail_one_waiter(context_.run);
+bool KernelController::fail_one_waiter() {
+  const std::optional<ActorId> waiter = harness::fail_one_waiter(context_.run);
   if (waiter) {
     give_turn(control_block(), *waiter);
   }
@@ -257,9 +257,9 @@ bool KernelController::let_stopped_go() {
   return any;
 }
 
-void KernelController::bury(std::uint16_t at, std::string_view how) {
+void KernelController::confirm_death(std::uint16_t at, std::string_view how) {
   Process& process = control_block().processes[at];
-  if (!is_dead(process.pid, death_patience)) {
+  if (!is_dead(process.pid, death_timeout)) {
     note_fact(context_.run, at, fact::hang, "does not die");
   }
   int code = process.exit_code;
@@ -285,7 +285,7 @@ void KernelController::bury(std::uint16_t at, std::string_view how) {
   if (process.is_first()) {
     for (std::uint16_t other = 0; other < control_block().processes_used; ++other) {
       if (control_block().processes[other].live) {
-        bury(other, fact::killed);
+        confirm_death(other, fact::killed);
       }
     }
   }
@@ -293,7 +293,7 @@ void KernelController::bury(std::uint16_t at, std::string_view how) {
 
 void KernelController::kill_one(std::uint16_t at) {
   ::kill(control_block().processes[at].pid, SIGKILL);
-  bury(at, fact::killed);
+  confirm_death(at, fact::killed);
 }
 
 void KernelController::kill_role(std::string_view role) {
@@ -317,7 +317,7 @@ void KernelController::kill_everybody(std::string_view how) {
   }
   for (std::uint16_t at = 0; at < control_block().processes_used; ++at) {
     if (control_block().processes[at].live) {
-      bury(at, how);
+      confirm_death(at, how);
     }
   }
 }
@@ -350,13 +350,13 @@ void KernelController::interrupt_everybody() {
 void KernelController::settle(std::uint16_t at) {
   const Process& process = control_block().processes[at];
   if (process.live && is_ending(process)) {
-    bury(at, fact::killed);
+    confirm_death(at, fact::killed);
   } else if (process.live && process.stopped) {
     wait_until_still(process.pid);
   }
 }
 
-bool KernelController::bury_crashed() {
+bool KernelController::confirm_crash() {
   const std::uint16_t at = control_block().actors[control_block().current].process;
   const Process& process = control_block().processes[at];
   if (!process.live || !is_dead(process.pid, milliseconds(0))) {
@@ -373,7 +373,7 @@ bool KernelController::bury_crashed() {
   const bool was_sent =
       status ? WIFSIGNALED(*status) && (process.sent & signal_bit(WTERMSIG(*status))) != 0
              : process.sent != 0;
-  bury(at, was_sent ? fact::killed : fact::crashed);
+  confirm_death(at, was_sent ? fact::killed : fact::crashed);
   go_on();
   return true;
 }

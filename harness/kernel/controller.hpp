@@ -12,14 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "harness/instrument/standstill.hpp"
+#include "harness/instrument/deadlock_resolver.hpp"
 #include "harness/kernel/process.hpp"
 #include "harness/oracle/file_look.hpp"
 #include "harness/platform/unique_fd.hpp"
 
 namespace lastref::harness {
 
-class KernelController final : public Standstill {
+class KernelController final : public DeadlockResolver {
  public:
   explicit KernelController(RunContext& context, bool has_own_pids) noexcept
       : context_(context), has_own_pids_(has_own_pids) {}
@@ -47,13 +47,13 @@ class KernelController final : public Standstill {
   bool has_moved() override;
   bool ask_tracker() override;
   bool let_doomed_go() override;
-  bool let_down_one_who_awaits() override;
+  bool fail_one_waiter() override;
   bool let_stopped_go() override;
 
   /// Returns when the process is really dead.
-  void bury(std::uint16_t at, std::string_view how);
+  void confirm_death(std::uint16_t at, std::string_view how);
   /// The requesting process has ended, or kills itself.
-  void bury_who_asked();
+  void confirm_requested_death();
   void kill_one(std::uint16_t at);
   void kill_role(std::string_view role);
   void kill_everybody(std::string_view how);
@@ -61,7 +61,7 @@ class KernelController final : public Standstill {
   void interrupt_everybody();
   /// Returns when what was sent to the process has taken effect: it is dead or stopped.
   void settle(std::uint16_t at);
-  bool bury_crashed();
+  bool confirm_crash();
   void give_up(const std::string& why);
   std::string who_waits();
   void reap();

@@ -98,7 +98,7 @@ FileSizeLifted::~FileSizeLifted() {
 
 bool KernelLimits::storage(std::uint64_t bytes, std::uint64_t inodes) {
   struct statvfs now {};
-  if (context_.run.lacks_gate(limits_storage) || !context_.has_walls ||
+  if (context_.run.lacks_gate(limits_storage) || !context_.is_isolated ||
       ::statvfs(shared_memory, &now) != 0) {
     return false;
   }
@@ -115,7 +115,7 @@ bool KernelLimits::copying_storage(std::uint64_t /*bytes*/) {
 }
 
 void KernelLimits::free_storage() {
-  if (context_.has_walls) {
+  if (context_.is_isolated) {
     const AllPrivileges all;
     give_storage_back();
   }

@@ -27,7 +27,7 @@ constexpr int looks_for_a_death_max = 1'000'000;
 
 void KernelOutside::change_mode(const std::string& path, std::uint32_t mode) {
   const std::string own = setting_.files.substr(0, setting_.files.rfind('/') + 1);
-  if (setting_.has_walls || path.starts_with(own)) {
+  if (setting_.is_isolated || path.starts_with(own)) {
     const AllPrivileges all;
     ::chmod(path.c_str(), mode);
   }
@@ -84,8 +84,8 @@ bool KernelOutside::reuse_pid(os::Pid pid) {
   }
   const AllPrivileges all;
   const std::string before = std::to_string(pid - 1);
-  return setting_.has_walls && ::pwrite(harness_fd::last_pid, before.data(), before.size(), 0) ==
-                                   static_cast<ssize_t>(before.size());
+  return setting_.is_isolated && ::pwrite(harness_fd::last_pid, before.data(), before.size(), 0) ==
+                                     static_cast<ssize_t>(before.size());
 }
 
 std::vector<std::string> KernelOutside::list(const std::string& folder) {

@@ -13,7 +13,7 @@ namespace lastref::harness {
 /// What an outside party has to know about the process from which it acts.
 struct OutsideSetting {
   std::string files;  ///< the scenario's folder
-  bool has_walls;     ///< The run has its own /dev/shm and pids.
+  bool is_isolated;   ///< The run has its own /dev/shm and pids.
   bool is_read;       ///< A process reads what this process writes to standard error.
   /// Called with each path before it is written.
   std::function<void(const std::string&)> note_writing;

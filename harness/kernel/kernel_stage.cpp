@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "harness/kernel/born.hpp"
-#include "harness/kernel/inherited.hpp"
+#include "harness/kernel/inherited_state.hpp"
 #include "harness/program/arena.hpp"
 
 namespace lastref::harness {
@@ -29,7 +29,7 @@ KernelStage::KernelStage(RunContext& context,
       member_(member),
       instrumented_(instrumented),
       outside_({.files = context.files,
-                .has_walls = context.has_walls,
+                .is_isolated = context.is_isolated,
                 .is_read = context.run.is_gated() && !context.plays_in(ambient::closed) &&
                            !context.plays_in(ambient::full_stderr),
                 .note_writing =

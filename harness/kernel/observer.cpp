@@ -84,8 +84,8 @@ bool KernelController::let_tracker_go() {
       return false;
     }
     const Request request = control_block().request;
-    if (request == Request::ended || request == Request::suicide) {
-      bury_who_asked();
+    if (request == Request::ended || request == Request::self_kill) {
+      confirm_requested_death();
     } else if (request != Request::quiet) {
       stop_observing();
       serve_request();

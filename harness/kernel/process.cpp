@@ -13,9 +13,9 @@
 #include <lastref/tracker.hpp>
 
 #include "harness/kernel/born.hpp"
+#include "harness/kernel/fd_inventory.hpp"
 #include "harness/kernel/kernel_limits.hpp"
 #include "harness/kernel/kernel_stage.hpp"
-#include "harness/kernel/open_things.hpp"
 #include "harness/platform/child_process.hpp"
 #include "harness/platform/namespaces.hpp"
 #include "harness/program/arena.hpp"
@@ -130,7 +130,7 @@ UngatedEnd ungated_end;
     // NOLINTNEXTLINE(concurrency-mt-unsafe)
     ::setenv(name.c_str(), value.c_str(), 1);
   }
-  say_apart(context.run.control_block());
+  signal_child_ready(context.run.control_block());
   if (context.ambient != nullptr) {
     execute_program(
         arguments_of({.process = process, .actor = actor, .by_scenario = true}, context, birth));
@@ -160,7 +160,7 @@ std::uint64_t bits_of(std::span<const os::Signal> signals) noexcept {
   return bits;
 }
 
-void be_known_as(RunContext& context, std::uint16_t process, os::Pid pid) noexcept {
+void publish_pid(RunContext& context, std::uint16_t process, os::Pid pid) noexcept {
   Process& known = context.run.control_block().processes[process];
   known.own_pid = pid;
   known.pid = pid;
@@ -175,7 +175,7 @@ void play(RunContext& context,
           ActorId actor,
           const Birth& birth,
           const std::optional<Finding>& wrong) {
-  const OpenThings at_first = OpenThings::look();
+  const FdInventory at_first = FdInventory::look();
   SerialInterceptor interceptor(context.run, context.faults, process);
   ForkingOs kernel(context, interceptor);
   InstrumentedOs os(kernel, interceptor);
@@ -196,7 +196,7 @@ void play(RunContext& context,
   for (const std::string& name : os.still_open()) {
     interceptor.fact(fact::fd_left, {}, name);
   }
-  for (const std::string& name : OpenThings::look().more_than(at_first)) {
+  for (const std::string& name : FdInventory::look().more_than(at_first)) {
     interceptor.fact(fact::fd_left, "as /proc has it", name);
   }
   interceptor.end(code);
@@ -246,8 +246,8 @@ Result<os::Pid> give_birth(RunContext& context, std::uint16_t parent, const Birt
     control_block.processes[process].live = false;
     return failure(std::errc{code}, birth.role, Call::spawn);
   }
-  wait_until_apart(control_block);
-  be_known_as(context, process, pid);
+  wait_until_child_ready(control_block);
+  publish_pid(context, process, pid);
   if (is_first) {
     control_block.processes[process].own_pid = 1;
   }
@@ -333,7 +333,7 @@ Result<os::Child> ForkingOs::execute(const os::SpawnOptions& options, const Birt
   if (!child) {
     withdraw(*born);
   } else if (context_.run.is_gated()) {  // Otherwise it does this itself.
-    be_known_as(context_, born->process, child->pid);
+    publish_pid(context_, born->process, child->pid);
     note_fact(context_.run, born->process, fact::born, member_.role(), child->pid);
   }
   return child;

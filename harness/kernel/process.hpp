@@ -27,7 +27,7 @@ struct RunContext {
   std::string files;      ///< the scenario's folder
   std::string spare;      ///< where temporary files go
   std::string elsewhere;  ///< an empty folder in the sandbox
-  bool has_walls;         ///< The run has its own /dev/shm.
+  bool is_isolated;       ///< The run has its own /dev/shm.
   const Scenario* scenario = nullptr;
   std::span<const Fault> faults = {};  ///< the planned ones
   const Ambient* ambient = nullptr;  ///< nullptr: processes of a gated run are forks of the server
@@ -82,7 +82,7 @@ std::uint64_t bits_of(std::span<const os::Signal> signals) noexcept;
 Result<os::Pid> give_birth(RunContext& context, std::uint16_t parent, const Birth& birth);
 
 /// Records the pid of a process as its starter sees it, and in the world's namespace.
-void be_known_as(RunContext& context, std::uint16_t process, os::Pid pid) noexcept;
+void publish_pid(RunContext& context, std::uint16_t process, os::Pid pid) noexcept;
 
 /// The real operating system; its processes are forks with an instrumented Os of their own. In an
 /// ambient, and in an ungated run, they execute this program again.

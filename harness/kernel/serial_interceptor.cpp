@@ -125,7 +125,7 @@ void SerialInterceptor::halt() noexcept {
 
 void SerialInterceptor::die(bool whole_tree) noexcept {
   control_block().request_process = process();
-  give_controller(control_block(), whole_tree ? Request::kill_all : Request::suicide);
+  give_controller(control_block(), whole_tree ? Request::kill_all : Request::self_kill);
   if (!whole_tree) {
     ::kill(::getpid(), SIGKILL);
   }
@@ -168,7 +168,7 @@ void SerialInterceptor::ask() noexcept {
     return;
   }
   const bool must = ++shared.turns_on_end > turns_on_end_max;
-  if (!must && !shared.is_curious()) {
+  if (!must && !shared.records_choices()) {
     return;
   }
   std::optional<ActorId> next = next_actor(shared, !must);
@@ -394,13 +394,13 @@ void SerialInterceptor::drop_actor(ActorId actor) noexcept {
 }
 
 void SerialInterceptor::actor_begun() noexcept {
-  wait_until_apart(control_block());
+  wait_until_child_ready(control_block());
 }
 
 void SerialInterceptor::actor_begins(ActorId actor) noexcept {
   me = {.actor = actor};
   count_allocations();
-  say_apart(control_block());
+  signal_child_ready(control_block());
   take_turn(control_block(), actor);
 }
 

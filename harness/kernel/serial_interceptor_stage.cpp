@@ -73,7 +73,7 @@ bool SerialInterceptor::fork_stranger(RunContext& context, const std::function<v
     body();
     end(0);
   }
-  be_known_as(context, stranger, pid);
+  publish_pid(context, stranger, pid);
   note_fact(run(), stranger, fact::born, role(), pid);
   return true;
 }

@@ -19,7 +19,7 @@
 #include "harness/kernel/born.hpp"
 #include "harness/kernel/controller.hpp"
 #include "harness/kernel/huge_pages.hpp"
-#include "harness/kernel/patience.hpp"
+#include "harness/kernel/progress_timeout.hpp"
 #include "harness/kernel/sandbox.hpp"
 #include "harness/kernel/ungated_controller.hpp"
 #include "harness/kernel/ungated_judgement.hpp"
@@ -74,7 +74,7 @@ class Server {
                  .files = sandbox_.files(),
                  .spare = sandbox_.spare(),
                  .elsewhere = sandbox_.elsewhere(),
-                 .has_walls = sandbox_.degraded().empty(),
+                 .is_isolated = sandbox_.degraded().empty(),
                  .watched = sandbox_.watched()} {
     if (options.is_gated) {
       make_pollers();
@@ -127,7 +127,7 @@ void Server::sweep() {
     os::KernelOs kernel;
     return lastref::sweep(kernel, sandbox_.runtime()) ? 0 : 1;
   });
-  if (!outwait(pid)) {
+  if (!wait_dead(pid)) {
     ::kill(pid, SIGKILL);
   }
   if (!WIFEXITED(reap(pid).value_or(0))) {
@@ -207,7 +207,7 @@ Outcome Server::play(const RunRequest& request) {
   }
   context_.scenario = &scenario;
   set_ambient(plan.ambient);
-  KernelController controller(context_, context_.has_walls);
+  KernelController controller(context_, context_.is_isolated);
   controller.run();
   sandbox_.restore();
 

@@ -156,7 +156,7 @@ bool SharedRun::lacks_gate(std::string_view why) noexcept {
 
 std::uint32_t choose(ControlBlock& control_block, std::uint32_t options, bool sticky) noexcept {
   LASTREF_ASSERT(options > 0);
-  if (options == 1 || !control_block.is_curious()) {
+  if (options == 1 || !control_block.records_choices()) {
     return 0;
   }
   const bool is_given = control_block.asked < control_block.given_count;
@@ -218,21 +218,21 @@ void give_controller(ControlBlock& control_block, Request request) noexcept {
   give(control_block.controller_turn);
 }
 
-void say_apart(ControlBlock& control_block) noexcept {
-  give(control_block.apart);
+void signal_child_ready(ControlBlock& control_block) noexcept {
+  give(control_block.child_ready);
 }
 
-void wait_until_apart(ControlBlock& control_block) noexcept {
-  take(control_block.apart);
+void wait_until_child_ready(ControlBlock& control_block) noexcept {
+  take(control_block.child_ready);
 }
 
 void take_turn(ControlBlock& control_block, ActorId actor) noexcept {
   take(control_block.actors[actor].turn);
 }
 
-bool take_controller(ControlBlock& control_block, std::chrono::milliseconds patience) noexcept {
-  const timespec time{.tv_sec = patience.count() / 1000,
-                      .tv_nsec = patience.count() % 1000 * 1'000'000};
+bool take_controller(ControlBlock& control_block, std::chrono::milliseconds timeout) noexcept {
+  const timespec time{.tv_sec = timeout.count() / 1000,
+                      .tv_nsec = timeout.count() % 1000 * 1'000'000};
   if (control_block.controller_turn.exchange(0, std::memory_order_acquire) == 1) {
     return true;
   }

@@ -20,11 +20,11 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 /// How often to check for dead processes.
-constexpr milliseconds look_every{1};
+constexpr milliseconds check_every{1};
 /// How often to check whether any process could continue. After this many consecutive checks
 /// without one, a wait is cancelled.
-constexpr int looks_between = 10;
-constexpr int looks_at_rest = 8;
+constexpr int checks_between = 10;
+constexpr int checks_at_rest = 8;
 /// One in this many kills hits all processes.
 constexpr unsigned whole_one_in = 8;
 
@@ -63,10 +63,10 @@ void UngatedController::run() {
   while (reap()) {
     note_deaths();
     kill_if_due();
-    if (++looks_ % looks_between == 0) {
+    if (++checks_ % checks_between == 0) {
       check_progress();
     }
-    ::poll(nullptr, 0, static_cast<int>(look_every.count()));
+    ::poll(nullptr, 0, static_cast<int>(check_every.count()));
   }
   note_deaths();
   took_ = std::chrono::duration_cast<microseconds>(steady_clock::now() - started_);
@@ -172,27 +172,27 @@ void UngatedController::check_progress() {
   const std::uint32_t noted = context_.run.journal().size();
   if (doing.could_go_on || noted != noted_ || has_timed_waits()) {
     at_rest_ = 0;
-  } else if (++at_rest_ == looks_at_rest) {
+  } else if (++at_rest_ == checks_at_rest) {
     at_rest_ = 0;
     if (resolve()) {
-      patience_.renew();
+      timeout_.reset();
     }
   }
   if (noted != noted_) {
-    patience_.renew();
+    timeout_.reset();
   }
   noted_ = noted;
-  patience_.wait(look_every * looks_between);
-  if (const std::string why = patience_.ends_with(doing); !why.empty()) {
+  timeout_.wait(check_every * checks_between);
+  if (const std::string why = timeout_.ends_with(doing); !why.empty()) {
     give_up(why);
   }
 }
 
-bool UngatedController::let_down_one_who_awaits() {
+bool UngatedController::fail_one_waiter() {
   bool any = false;
   {
     const UngatedLock held(control_block());
-    any = fail_one_waiter(context_.run).has_value();
+    any = harness::fail_one_waiter(context_.run).has_value();
   }
   make_news(control_block());
   return any;

@@ -13,14 +13,14 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/instrument/standstill.hpp"
-#include "harness/kernel/patience.hpp"
+#include "harness/instrument/deadlock_resolver.hpp"
 #include "harness/kernel/process.hpp"
+#include "harness/kernel/progress_timeout.hpp"
 #include "harness/platform/unique_fd.hpp"
 
 namespace lastref::harness {
 
-class UngatedController final : public Standstill {
+class UngatedController final : public DeadlockResolver {
  public:
   UngatedController(RunContext& context, const UngatedPlan& plan);
 
@@ -47,7 +47,7 @@ class UngatedController final : public Standstill {
   bool has_moved() override { return false; }
   bool ask_tracker() override { return false; }
   bool let_doomed_go() override { return false; }
-  bool let_down_one_who_awaits() override;
+  bool fail_one_waiter() override;
   bool let_stopped_go() override;
 
   RunContext& context_;
@@ -59,9 +59,9 @@ class UngatedController final : public Standstill {
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::chrono::microseconds took_{};
   std::uint32_t noted_ = 0;
-  int looks_ = 0;
+  int checks_ = 0;
   int at_rest_ = 0;
-  Patience patience_;
+  ProgressTimeout timeout_;
 };
 
 }  // namespace lastref::harness

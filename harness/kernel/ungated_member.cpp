@@ -14,7 +14,7 @@
 #include <set>
 #include <span>
 
-#include "harness/kernel/patience.hpp"
+#include "harness/kernel/progress_timeout.hpp"
 #include "harness/platform/child_process.hpp"
 #include "harness/platform/proc.hpp"
 

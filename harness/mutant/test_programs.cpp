@@ -20,12 +20,12 @@ constexpr std::string_view all_targets = "all";
 constexpr std::array<std::string_view, 2> folders_of_tests = {"property_tests", "bench"};
 
 std::vector<std::string> words_of(std::string_view text) {
-  constexpr std::string_view space = " \t\r\n";
+  constexpr std::string_view blanks = " \t\r\n";
   std::vector<std::string> words;
-  for (std::size_t at = text.find_first_not_of(space); at != text.npos;) {
-    const std::size_t end = std::min(text.find_first_of(space, at), text.size());
+  for (std::size_t at = text.find_first_not_of(blanks); at != text.npos;) {
+    const std::size_t end = std::min(text.find_first_of(blanks, at), text.size());
     words.emplace_back(text.substr(at, end - at));
-    at = text.find_first_not_of(space, end);
+    at = text.find_first_not_of(blanks, end);
   }
   return words;
 }

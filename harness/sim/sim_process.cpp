@@ -5,7 +5,7 @@
 namespace lastref::harness::sim {
 namespace {
 
-constexpr const char* first = "test";
+constexpr const char* first_entry = "test";
 
 }  // namespace
 
@@ -19,7 +19,7 @@ Scheduler::Rest Computer::run_process(const Entries& entries,
   machine.live = [&](SimOs& system, const os::SpawnOptions& options) {
     InstrumentedOs& os = *run_.member_of(system.process())->os;
     int code = 0;
-    if (options.entry == first) {
+    if (options.entry == first_entry) {
       body(os);
     } else {
       code = entries.find(options.entry)->second(os, options.arguments);
@@ -27,7 +27,7 @@ Scheduler::Rest Computer::run_process(const Entries& entries,
     os.run_exit_hooks();
     return code;
   };
-  machine.boot(nullptr, {.entry = first, .arguments = {}, .fds = {}, .blocked = {}});
+  machine.boot(nullptr, {.entry = first_entry, .arguments = {}, .fds = {}, .blocked = {}});
   return machine.scheduler.run();
 }
 

@@ -184,7 +184,7 @@ bool SimRun::let_doomed_go() {
   return false;
 }
 
-bool SimRun::let_down_one_who_awaits() {
+bool SimRun::fail_one_waiter() {
   Awaiting* first = nullptr;
   for (Awaiting* each : awaiting) {
     const bool waits = !each->process->stopped &&

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/instrument/deadlock_resolver.hpp"
 #include "harness/instrument/instrumented_os.hpp"
 #include "harness/instrument/plan_interceptor.hpp"
-#include "harness/instrument/standstill.hpp"
 #include "harness/journal/record.hpp"
 #include "harness/oracle/file_look.hpp"
 #include "harness/scenario/world.hpp"
@@ -48,7 +48,7 @@ struct Awaiting {
   bool in_vain = false;  ///< No actor will give the signal.
 };
 
-struct SimRun final : Standstill {
+struct SimRun final : DeadlockResolver {
   SimRun(const Scenario& the_scenario, const Plan& the_plan, Choices& the_choices);
   SimRun(const SimRun&) = delete;
   SimRun& operator=(const SimRun&) = delete;
@@ -79,7 +79,7 @@ struct SimRun final : Standstill {
   bool has_moved() override;
   bool ask_tracker() override;
   bool let_doomed_go() override;
-  bool let_down_one_who_awaits() override;
+  bool fail_one_waiter() override;
   bool let_stopped_go() override;
 
   const Scenario& scenario;

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/kernel/patience.hpp"
+#include "harness/kernel/progress_timeout.hpp"
 #include "harness/kernel/ungated_member.hpp"
 #include "harness/platform/one_processor.hpp"
 #include "property_tests/support/process_actions.hpp"
@@ -48,7 +48,7 @@ TEST(UngatedLock, is_free_for_a_process_that_waits_after_a_killed_one) {
       pretend::send_signal(first, sigkill);
       pretend::exit_code_of(first);
     }
-    ASSERT_TRUE(outwait(second)) << "in round " << round;
+    ASSERT_TRUE(wait_dead(second)) << "in round " << round;
     pretend::send_signal(second, sigkill);
     pretend::exit_code_of(second);
   }

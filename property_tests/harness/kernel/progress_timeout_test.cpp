@@ -1,5 +1,5 @@
-// patience_test: how long the kernel world waits, and what it reports as a hang.
-#include "harness/kernel/patience.hpp"
+// progress_timeout_test: how long the kernel world waits, and what it reports as a hang.
+#include "harness/kernel/progress_timeout.hpp"
 
 #include <unistd.h>
 
@@ -95,51 +95,51 @@ TEST(Doing, of_who_is_gone_is_nothing) {
   EXPECT_EQ(doing_of(std::array{gone}).used, milliseconds(0));
 }
 
-TEST(Patience, ends_when_nobody_could_go_on) {
-  Patience patience;
-  for (milliseconds waited{}; waited < Patience::at_rest; waited += a_bit) {
-    EXPECT_FALSE(patience.wants_to_know());
-    EXPECT_THAT(patience.ends_with(nothing), IsEmpty());
-    patience.wait(a_bit);
+TEST(ProgressTimeout, ends_when_nobody_could_go_on) {
+  ProgressTimeout timeout;
+  for (milliseconds waited{}; waited < ProgressTimeout::at_rest; waited += a_bit) {
+    EXPECT_FALSE(timeout.wants_to_know());
+    EXPECT_THAT(timeout.ends_with(nothing), IsEmpty());
+    timeout.wait(a_bit);
   }
-  EXPECT_THAT(patience.ends_with(nothing), Not(IsEmpty()));
-  expect_transcript(patience.ends_with(nothing));
+  EXPECT_THAT(timeout.ends_with(nothing), Not(IsEmpty()));
+  expect_transcript(timeout.ends_with(nothing));
 }
 
-TEST(Patience, bears_a_machine_that_is_busy_with_something_else) {
-  Patience patience;
-  for (milliseconds waited{}; waited < Patience::at_most; waited += a_bit) {
-    ASSERT_THAT(patience.ends_with(starved), IsEmpty());
-    patience.wait(a_bit);
+TEST(ProgressTimeout, bears_a_machine_that_is_busy_with_something_else) {
+  ProgressTimeout timeout;
+  for (milliseconds waited{}; waited < ProgressTimeout::at_most; waited += a_bit) {
+    ASSERT_THAT(timeout.ends_with(starved), IsEmpty());
+    timeout.wait(a_bit);
   }
-  EXPECT_THAT(patience.ends_with(starved), Not(IsEmpty()));
-  expect_transcript(patience.ends_with(starved));
+  EXPECT_THAT(timeout.ends_with(starved), Not(IsEmpty()));
+  expect_transcript(timeout.ends_with(starved));
 }
 
-TEST(Patience, ends_with_who_only_uses_up_the_processor) {
-  Patience patience;
-  patience.wait(Patience::at_rest);
+TEST(ProgressTimeout, ends_with_who_only_uses_up_the_processor) {
+  ProgressTimeout timeout;
+  timeout.wait(ProgressTimeout::at_rest);
   Doing busy = starved;
-  EXPECT_THAT(patience.ends_with(busy), IsEmpty());
-  busy.used += Patience::at_work - milliseconds(1);
-  EXPECT_THAT(patience.ends_with(busy), IsEmpty());
+  EXPECT_THAT(timeout.ends_with(busy), IsEmpty());
+  busy.used += ProgressTimeout::at_work - milliseconds(1);
+  EXPECT_THAT(timeout.ends_with(busy), IsEmpty());
   busy.used += milliseconds(1);
-  EXPECT_THAT(patience.ends_with(busy), Not(IsEmpty()));
-  expect_transcript(patience.ends_with(busy));
+  EXPECT_THAT(timeout.ends_with(busy), Not(IsEmpty()));
+  expect_transcript(timeout.ends_with(busy));
 }
 
-TEST(Patience, begins_anew_with_each_progress) {
-  Patience patience;
-  patience.wait(Patience::at_rest);
-  patience.renew();
-  EXPECT_FALSE(patience.wants_to_know());
-  EXPECT_THAT(patience.ends_with(nothing), IsEmpty());
+TEST(ProgressTimeout, begins_anew_with_each_progress) {
+  ProgressTimeout timeout;
+  timeout.wait(ProgressTimeout::at_rest);
+  timeout.reset();
+  EXPECT_FALSE(timeout.wants_to_know());
+  EXPECT_THAT(timeout.ends_with(nothing), IsEmpty());
 }
 
-TEST(Patience, with_a_child_ends_with_its_death) {
+TEST(ProgressTimeout, with_a_child_ends_with_its_death) {
   const Child child(Child::Does::spin);
   ::kill(child.pid(), SIGKILL);
-  EXPECT_TRUE(outwait(child.pid()));
+  EXPECT_TRUE(wait_dead(child.pid()));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// files_there: the contents of a run's files, as seen from outside.
+// file_snapshot: the contents of a run's files, as seen from outside.
 #pragma once
 
 #include <cstddef>

@@ -1,15 +1,15 @@
-// Standstill: the actions that are tried when no thread of a run can continue, the same in every
-// world.
+// DeadlockResolver: the actions that are tried when no thread of a run can continue, the same in
+// every world.
 #pragma once
 
 namespace lastref::harness {
 
-class Standstill {
+class DeadlockResolver {
  public:
-  Standstill() = default;
-  Standstill(const Standstill&) = delete;
-  Standstill& operator=(const Standstill&) = delete;
-  virtual ~Standstill() = default;
+  DeadlockResolver() = default;
+  DeadlockResolver(const DeadlockResolver&) = delete;
+  DeadlockResolver& operator=(const DeadlockResolver&) = delete;
+  virtual ~DeadlockResolver() = default;
 
   /// Makes a thread able to continue, by the mildest possible means. False: the run hangs.
   bool resolve();
@@ -22,7 +22,7 @@ class Standstill {
   /// Threads that are to die in a waiting call die.
   virtual bool let_doomed_go() = 0;
   /// Makes one thread that awaits a signal return false, because the signal cannot come.
-  virtual bool let_down_one_who_awaits() = 0;
+  virtual bool fail_one_waiter() = 0;
   virtual bool let_stopped_go() = 0;
 };
 

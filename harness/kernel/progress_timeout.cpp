@@ -1,4 +1,4 @@
-#include "harness/kernel/patience.hpp"
+#include "harness/kernel/progress_timeout.hpp"
 
 #include <unistd.h>
 
@@ -59,7 +59,7 @@ bool is_stopped(os::Pid process) {
   });
 }
 
-std::string Patience::ends_with(const Doing& doing) {
+std::string ProgressTimeout::ends_with(const Doing& doing) {
   if (!wants_to_know()) {
     return {};
   }
@@ -75,14 +75,14 @@ std::string Patience::ends_with(const Doing& doing) {
   return waited_ >= at_most ? "no call for 15 minutes" : "";
 }
 
-bool outwait(os::Pid child) {
-  Patience patience;
+bool wait_dead(os::Pid child) {
+  ProgressTimeout timeout;
   bool dead = false;
   bool over = false;
   while (!dead && !over) {
     dead = is_dead(child, look_every);
-    patience.wait(look_every);
-    over = patience.wants_to_know() && !patience.ends_with(doing_of({{child}})).empty();
+    timeout.wait(look_every);
+    over = timeout.wants_to_know() && !timeout.ends_with(doing_of({{child}})).empty();
   }
   return dead;
 }

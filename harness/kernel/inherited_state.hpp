@@ -1,4 +1,4 @@
-// inherited: what a process that the product has started has from its start.
+// inherited state: what a process that the product has started has from its start.
 //
 // It can be seen only if the product's own Os::spawn executes the process, which is so in an
 // ambient. Otherwise the process is a fork of the server and has what the harness gives it.

@@ -1,4 +1,4 @@
-#include "harness/kernel/files_there.hpp"
+#include "harness/kernel/file_snapshot.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "harness/kernel/open_things.hpp"
+#include "harness/kernel/fd_inventory.hpp"
 
 #include <poll.h>
 
@@ -76,14 +76,14 @@ std::string name_of(std::string_view target) {
 
 }  // namespace
 
-OpenThings OpenThings::look() {
-  OpenThings things;
+FdInventory FdInventory::look() {
+  FdInventory things;
   things.descriptors_ = descriptors_now();
   things.maps_ = maps_now();
   return things;
 }
 
-std::vector<std::string> OpenThings::more_than(const OpenThings& before) const {
+std::vector<std::string> FdInventory::more_than(const FdInventory& before) const {
   std::vector<std::string> names;
   std::vector<std::string> fresh;
   std::ranges::set_difference(descriptors_, before.descriptors_, std::back_inserter(fresh));

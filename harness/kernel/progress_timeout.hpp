@@ -1,4 +1,4 @@
-// patience: how long a run may make no progress before it is called a hang.
+// ProgressTimeout: how long a run may make no progress before it is called a hang.
 //
 // Time alone is no criterion: a machine that is busy otherwise may leave a process without a
 // processor, or waiting for its disk, for a minute. A process that could continue if the machine
@@ -30,14 +30,14 @@ Doing doing_of(std::span<const os::Pid> processes);
 /// continue until one of them has taken the signal.
 bool is_stopped(os::Pid process);
 
-class Patience {
+class ProgressTimeout {
  public:
   static constexpr std::chrono::seconds at_rest{20};  ///< With no process that could continue.
   static constexpr std::chrono::seconds at_work{20};  ///< Of processor time.
   static constexpr std::chrono::minutes at_most{15};  ///< Regardless of the machine's load.
 
   /// There was progress: restarts the measurement.
-  void renew() noexcept { *this = {}; }
+  void reset() noexcept { *this = {}; }
 
   /// Whether it is worth the cost to inspect what they do.
   bool wants_to_know() const noexcept { return waited_ >= at_rest; }
@@ -53,8 +53,8 @@ class Patience {
   std::chrono::milliseconds used_before_{-1};
 };
 
-/// Waits with the same patience for a child of ours to be dead, without reaping it. False if it
-/// does not die.
-bool outwait(os::Pid child);
+/// Waits with the same timeout for a child of ours to be dead, without reaping it. False if it does
+/// not die.
+bool wait_dead(os::Pid child);
 
 }  // namespace lastref::harness

@@ -1,4 +1,4 @@
-#include "harness/kernel/inherited.hpp"
+#include "harness/kernel/inherited_state.hpp"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
