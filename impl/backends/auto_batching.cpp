@@ -50,7 +50,8 @@ std::size_t AutoBatching::compute_batch_size(int verbose) {
     size = size_;
     if (size != old) {
       if (verbose >= tells) {
-        static_cast<void>(os::had_memory([&] { line = line_about(what, smoothed_, size); }));
+        static_cast<void>(
+            os::had_memory([&, smoothed = smoothed_] { line = line_about(what, smoothed, size); }));
       }
       smoothed_ = 0;
     }

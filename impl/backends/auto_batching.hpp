@@ -26,8 +26,9 @@ class AutoBatching {
  private:
   os::Os& os_;
   std::unique_ptr<os::Monitor> monitor_;
-  std::size_t size_ = 1;
-  double smoothed_ = 0;  ///< seconds; 0 before the first sample of a size
+  std::size_t size_ LASTREF_GUARDED_BY(*monitor_) = 1;
+  /// Seconds; 0 before the first sample of a size.
+  double smoothed_ LASTREF_GUARDED_BY(*monitor_) = 0;
 };
 
 }  // namespace lastref::backends

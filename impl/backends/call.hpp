@@ -75,14 +75,13 @@ class Call final : public Deferred {
   bool next_progress(CallProgress& progress);
   bool has_failed() const;
 
-  // With the monitor held.
-  bool may_end() const;
-  bool has_space() const;
-  bool is_to_send() const;
-  bool is_to_tell() const;
-  bool is_caller_wanted() const;
-  void notify();
-  void end_batch();
+  bool may_end() const LASTREF_REQUIRES(*monitor_);
+  bool has_space() const LASTREF_REQUIRES(*monitor_);
+  bool is_to_send() const LASTREF_REQUIRES(*monitor_);
+  bool is_to_tell() const LASTREF_REQUIRES(*monitor_);
+  bool is_caller_wanted() const LASTREF_REQUIRES(*monitor_);
+  void notify() LASTREF_REQUIRES(*monitor_);
+  void end_batch() LASTREF_REQUIRES(*monitor_);
 
   os::Os& os_;
   std::shared_ptr<ParallelBackend> backend_;
@@ -100,22 +99,24 @@ class Call final : public Deferred {
   // Of the thread that reports.
   std::size_t next_tale_ = 1;
 
-  // With the monitor held.
-  bool is_dispatching_ = false;
-  bool wants_dispatch_ = false;
-  bool is_telling_ = false;
-  bool is_exhausted_ = false;
-  bool is_over_ = false;
-  bool caller_waits_ = false;
-  bool caller_goes_on_ = false;   ///< No other thread can.
-  std::size_t on_their_way_ = 0;  ///< batches
-  std::size_t unfinished_ = 0;    ///< batches that are not completely handled
-  std::size_t completed_ = 0;     ///< tasks
-  std::deque<Tale> tales_;
-  std::map<Array::Identity, std::size_t, std::owner_less<>> uses_;  ///< batches on their way
-  Identities idle_;  ///< Inputs without uses that still exist elsewhere.
-  std::optional<Failure> failure_;
-  List results_;
+  bool is_dispatching_ LASTREF_GUARDED_BY(*monitor_) = false;
+  bool wants_dispatch_ LASTREF_GUARDED_BY(*monitor_) = false;
+  bool is_telling_ LASTREF_GUARDED_BY(*monitor_) = false;
+  bool is_exhausted_ LASTREF_GUARDED_BY(*monitor_) = false;
+  bool is_over_ LASTREF_GUARDED_BY(*monitor_) = false;
+  bool caller_waits_ LASTREF_GUARDED_BY(*monitor_) = false;
+  bool caller_goes_on_ LASTREF_GUARDED_BY(*monitor_) = false;   ///< No other thread can.
+  std::size_t on_their_way_ LASTREF_GUARDED_BY(*monitor_) = 0;  ///< batches
+  /// Batches that are not completely handled.
+  std::size_t unfinished_ LASTREF_GUARDED_BY(*monitor_) = 0;
+  std::size_t completed_ LASTREF_GUARDED_BY(*monitor_) = 0;  ///< tasks
+  std::deque<Tale> tales_ LASTREF_GUARDED_BY(*monitor_);
+  /// Batches on their way.
+  std::map<Array::Identity, std::size_t, std::owner_less<>> uses_ LASTREF_GUARDED_BY(*monitor_);
+  /// Inputs without uses that still exist elsewhere.
+  Identities idle_ LASTREF_GUARDED_BY(*monitor_);
+  std::optional<Failure> failure_ LASTREF_GUARDED_BY(*monitor_);
+  List results_ LASTREF_GUARDED_BY(*monitor_);
 };
 
 }  // namespace lastref::backends

@@ -45,9 +45,14 @@ void JobsHome::wait_for_tellers() const {
   }
 }
 
+/// In a forked child, where the monitor may be locked permanently.
+const BatchOutcome& Job::outcome_in_child() {
+  return outcome_ ? *outcome_ : outcome_.emplace(failed(not_ours()));
+}
+
 const BatchOutcome& Job::get() {
   if (!home_->is_ours()) {
-    return outcome_ ? *outcome_ : outcome_.emplace(failed(not_ours()));
+    return outcome_in_child();
   }
   for (;;) {
     tell();

@@ -26,12 +26,13 @@ struct JobsHome final : FuturesHome {
   JobsHome(os::Os& its_os, Rebuild its_rebuild)
       : FuturesHome(its_os), rebuild(std::move(its_rebuild)) {}
 
-  bool is_telling(os::Pid thread) const;
+  bool is_telling(os::Pid thread) const LASTREF_NOT_CHECKED;  // All jobs share its monitor.
   /// Returns when no thread is calling back.
   void wait_for_tellers() const;
 
   Rebuild rebuild;
-  Job* telling = nullptr;  ///< The first of the jobs that are calling back. With the monitor held.
+  /// The first of the jobs that are calling back.
+  Job* telling LASTREF_GUARDED_BY(*monitor) = nullptr;
 };
 
 /// A worker's answer for a job.
@@ -80,18 +81,18 @@ class Job final : public Future {
   enum class State : std::uint8_t { waiting, arrived, telling, told };
 
   bool claim();
+  const BatchOutcome& outcome_in_child() LASTREF_NOT_CHECKED;
   BatchOutcome outcome_of(const Reply& reply) const;
 
   std::shared_ptr<JobsHome> home_;
   Callback callback_;
   bool is_brief_;  ///< Its callback takes no time.
 
-  // With the monitor held.
-  State state_ = State::waiting;
-  Reply reply_;
-  std::optional<BatchOutcome> outcome_;
-  os::Pid telling_thread_ = 0;
-  Job* next_telling_ = nullptr;
+  State state_ LASTREF_GUARDED_BY(*home_->monitor) = State::waiting;
+  Reply reply_;  ///< When the job has arrived, of the thread that claims it.
+  std::optional<BatchOutcome> outcome_ LASTREF_GUARDED_BY(*home_->monitor);
+  os::Pid telling_thread_ LASTREF_GUARDED_BY(*home_->monitor) = 0;
+  Job* next_telling_ LASTREF_GUARDED_BY(*home_->monitor) = nullptr;
 };
 
 using JobPtr = std::shared_ptr<Job>;

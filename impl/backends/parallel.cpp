@@ -71,10 +71,9 @@ struct Parallel::State {
   ParallelOptions options;
   std::uint64_t token;  ///< Of its process.
   std::unique_ptr<os::Monitor> monitor;
-  // With the monitor held.
-  bool is_busy = false;
-  bool is_aborted = false;
-  std::shared_ptr<backends::Call> call;  ///< The running call.
+  bool is_busy LASTREF_GUARDED_BY(*monitor) = false;
+  bool is_aborted LASTREF_GUARDED_BY(*monitor) = false;
+  std::shared_ptr<backends::Call> call LASTREF_GUARDED_BY(*monitor);  ///< The running call.
 };
 
 Parallel::Parallel(const Session& session,

@@ -100,7 +100,7 @@ class PoolFuture : public Future {
 
   const BatchOutcome& get() override {
     if (!home_->is_ours()) {
-      return outcome_ ? *outcome_ : outcome_.emplace(failed(not_ours()));
+      return outcome_in_child();
     }
     const os::Held held(*home_->monitor);
     while (!outcome_) {
@@ -126,9 +126,14 @@ class PoolFuture : public Future {
   }
 
  private:
+  /// In a forked child, where the monitor may be locked permanently.
+  const BatchOutcome& outcome_in_child() LASTREF_NOT_CHECKED {
+    return outcome_ ? *outcome_ : outcome_.emplace(failed(not_ours()));
+  }
+
   std::shared_ptr<FuturesHome> home_;
   Callback callback_;
-  std::optional<BatchOutcome> outcome_;
+  std::optional<BatchOutcome> outcome_ LASTREF_GUARDED_BY(*home_->monitor);
 };
 
 }  // namespace lastref::backends

@@ -137,9 +137,9 @@ class PoolSlot {
 
   os::Os& os_;
   std::unique_ptr<os::Monitor> monitor_;
-  std::shared_ptr<Pool> pool_;
-  std::optional<os::Pid> taken_by_;  ///< thread
-  std::shared_ptr<const Replacing> replacing_;
+  std::shared_ptr<Pool> pool_ LASTREF_GUARDED_BY(*monitor_);
+  std::optional<os::Pid> taken_by_ LASTREF_GUARDED_BY(*monitor_);  ///< thread
+  std::shared_ptr<const Replacing> replacing_ LASTREF_GUARDED_BY(*monitor_);
 };
 
 }  // namespace lastref::backends

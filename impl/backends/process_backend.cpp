@@ -93,9 +93,8 @@ struct ProcessBackend::State {
   std::atomic<int> verbose = 0;
   std::atomic<bool> has_warned = false;
   std::unique_ptr<os::Monitor> monitor;
-  // With the monitor held.
-  std::uint64_t calls = 0;
-  std::optional<std::string> call;  ///< None between calls.
+  std::uint64_t calls LASTREF_GUARDED_BY(*monitor) = 0;
+  std::optional<std::string> call LASTREF_GUARDED_BY(*monitor);  ///< None between calls.
 
  private:
   Result<Configured> try_start(std::shared_ptr<backends::ProcessPool>& pool) {

@@ -83,7 +83,6 @@ class ProcessPool {
     os::UniqueFd wake_write;
     std::unique_ptr<os::Thread> thread;
     std::vector<os::PollItem> items;  ///< With space for all. Used by its thread only.
-    // With the monitor held.
     os::Pid id = 0;
     bool is_away = false;   ///< In a callback that may take its time.
     bool is_woken = false;  ///< A byte is in its pipe, or will be.
@@ -97,24 +96,23 @@ class ProcessPool {
   Status start_hearer(std::size_t at);
   Outcome<FuturePtr> send(const Batch& batch, Callback callback, bool is_brief);
 
-  // With the monitor held.
-  void hand_out();
-  void give_next(WorkerProcess& worker);
-  void flush(WorkerProcess& worker);
-  void give_up(WorkerProcess& worker);
-  void retire(WorkerProcess& worker);
-  void wake(Hearer& hearer);
-  void wake_all();
-  void wake_server();
-  void kill_all_for(const Error& trouble);
-  bool is_busy() const;
-  Jobs take_all_jobs();
-  bool may_lead(std::size_t at);
-  void defer(Deferred& work);
-  bool may_catch_up(std::size_t at) const;
-  void idle(Hearer& hearer);
-  void fill_items(Hearer& hearer, bool leads) const;
-  std::optional<std::chrono::nanoseconds> poll_timeout();
+  void hand_out() LASTREF_REQUIRES(*monitor_);
+  void give_next(WorkerProcess& worker) LASTREF_REQUIRES(*monitor_);
+  void flush(WorkerProcess& worker) LASTREF_REQUIRES(*monitor_);
+  void give_up(WorkerProcess& worker) LASTREF_REQUIRES(*monitor_);
+  void retire(WorkerProcess& worker) LASTREF_REQUIRES(*monitor_);
+  void wake(Hearer& hearer) LASTREF_REQUIRES(*monitor_);
+  void wake_all() LASTREF_REQUIRES(*monitor_);
+  void wake_server() LASTREF_REQUIRES(*monitor_);
+  void kill_all_for(const Error& trouble) LASTREF_REQUIRES(*monitor_);
+  bool is_busy() const LASTREF_REQUIRES(*monitor_);
+  Jobs take_all_jobs() LASTREF_REQUIRES(*monitor_);
+  bool may_lead(std::size_t at) LASTREF_REQUIRES(*monitor_);
+  void defer(Deferred& work) LASTREF_REQUIRES(*monitor_);
+  bool may_catch_up(std::size_t at) const LASTREF_REQUIRES(*monitor_);
+  void idle(Hearer& hearer) LASTREF_REQUIRES(*monitor_);
+  void fill_items(Hearer& hearer, bool leads) const LASTREF_REQUIRES(*monitor_);
+  std::optional<std::chrono::nanoseconds> poll_timeout() LASTREF_REQUIRES(*monitor_);
 
   // In the threads.
   void run(std::size_t at);
@@ -142,17 +140,17 @@ class ProcessPool {
   os::Os& os_;
   std::shared_ptr<JobsHome> home_;
   std::unique_ptr<os::Monitor> monitor_;
-  WorkerGroup group_;
-  Jobs queue_;
-  Jobs untold_;                                   ///< Over; the standby thread calls back.
-  std::deque<std::weak_ptr<Deferred>> deferred_;  ///< Each once.
-  std::uint64_t next_number_ = 1;
-  std::optional<Failure> broken_;
-  bool canceled_ = false;
-  bool ending_ = false;
-  bool is_down_ = false;  ///< A thread ends the workers.
-  std::size_t leader_ = 0;
-  bool is_new_leader_ = false;  ///< Messages may be in the inboxes.
+  WorkerGroup group_;  ///< The leader alone changes it, with the monitor held.
+  Jobs queue_ LASTREF_GUARDED_BY(*monitor_);
+  Jobs untold_ LASTREF_GUARDED_BY(*monitor_);  ///< Over; the standby thread calls back.
+  std::deque<std::weak_ptr<Deferred>> deferred_ LASTREF_GUARDED_BY(*monitor_);  ///< Each once.
+  std::uint64_t next_number_ LASTREF_GUARDED_BY(*monitor_) = 1;
+  std::optional<Failure> broken_ LASTREF_GUARDED_BY(*monitor_);
+  bool canceled_ LASTREF_GUARDED_BY(*monitor_) = false;
+  bool ending_ LASTREF_GUARDED_BY(*monitor_) = false;
+  bool is_down_ LASTREF_GUARDED_BY(*monitor_) = false;  ///< A thread ends the workers.
+  std::size_t leader_ LASTREF_GUARDED_BY(*monitor_) = 0;
+  bool is_new_leader_ LASTREF_GUARDED_BY(*monitor_) = false;  ///< Messages may be in the inboxes.
   std::array<Hearer, 2> hearers_;
 };
 

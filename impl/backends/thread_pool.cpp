@@ -5,18 +5,22 @@
 
 namespace lastref::backends {
 
-ThreadPool::ThreadPool(Session session, std::shared_ptr<const Functions> functions)
+ThreadPool::ThreadPool(Session session,
+                       std::shared_ptr<const Functions> functions,
+                       unsigned threads)
     : session_(std::move(session)),
       functions_(std::move(functions)),
       monitor_(session_.os->make_monitor()),
-      home_(std::make_shared<FuturesHome>(*session_.os)) {}
+      home_(std::make_shared<FuturesHome>(*session_.os)) {
+  threads_.reserve(threads);
+  ids_.reserve(threads);
+}
 
 Result<std::shared_ptr<ThreadPool>> ThreadPool::start(Session session,
                                                       std::shared_ptr<const Functions> functions,
                                                       unsigned threads) {
-  std::shared_ptr<ThreadPool> pool(new ThreadPool(std::move(session), std::move(functions)));
-  pool->threads_.reserve(threads);
-  pool->ids_.reserve(threads);
+  std::shared_ptr<ThreadPool> pool(
+      new ThreadPool(std::move(session), std::move(functions), threads));
   for (unsigned number = 0; number < threads; ++number) {
     LASTREF_TRY(
         thread,
@@ -71,7 +75,12 @@ void ThreadPool::end() {
     thread->join();
   }
   threads_.clear();
-  // Waiting jobs stay in the queue until here, because that needs no memory. No more are added.
+  cancel_waiting_jobs();
+}
+
+/// Called when no thread is left and no job is added. Waiting jobs stay in the queue until here,
+/// because that needs no memory.
+void ThreadPool::cancel_waiting_jobs() {
   while (!queue_.empty()) {
     const Job job = std::move(queue_.front());
     queue_.pop_front();

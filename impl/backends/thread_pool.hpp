@@ -34,16 +34,17 @@ class ThreadPool {
     std::shared_ptr<PoolFuture> future;
   };
 
-  ThreadPool(Session session, std::shared_ptr<const Functions> functions);
+  ThreadPool(Session session, std::shared_ptr<const Functions> functions, unsigned threads);
   void run();
+  void cancel_waiting_jobs() LASTREF_NOT_CHECKED;
 
   Session session_;
   std::shared_ptr<const Functions> functions_;
   std::unique_ptr<os::Monitor> monitor_;
   std::shared_ptr<FuturesHome> home_;
-  std::deque<Job> queue_;
-  bool ending_ = false;
-  std::vector<os::Pid> ids_;
+  std::deque<Job> queue_ LASTREF_GUARDED_BY(*monitor_);
+  bool ending_ LASTREF_GUARDED_BY(*monitor_) = false;
+  std::vector<os::Pid> ids_ LASTREF_GUARDED_BY(*monitor_);
   std::vector<std::unique_ptr<os::Thread>> threads_;
 };
 

@@ -33,10 +33,10 @@ inline bool is_no_memory(const Error& error) noexcept {
   return error.code == std::errc::not_enough_memory && error.call == Call::none;
 }
 
-/// Runs `body`, and returns whether all of its allocations succeeded. Other exceptions of your code
+/// Runs `body` with the monitors that the caller holds, and returns whether all of its allocations succeeded. Other exceptions of your code
 /// propagate.
 template <typename Body>
-bool had_memory(Body&& body) {
+LASTREF_NOT_CHECKED bool had_memory(Body&& body) {
   try {
     std::forward<Body>(body)();
     return true;
@@ -59,7 +59,8 @@ void report_quietly(Os& os, Text&& text) noexcept {
 /// Returns the result of `body`, a Result or Status; not_enough_memory, about `what`, if an
 /// allocation failed in it. Other exceptions of your code propagate.
 template <typename Body>
-auto within_memory(std::string_view what, Body&& body) -> std::invoke_result_t<Body> {
+LASTREF_NOT_CHECKED auto within_memory(std::string_view what, Body&& body)
+    -> std::invoke_result_t<Body> {
   try {
     return std::forward<Body>(body)();
   } catch (const std::bad_alloc&) {

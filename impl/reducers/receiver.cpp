@@ -44,7 +44,8 @@ struct Receiver::State {
   explicit State(os::Os& os) : monitor(os.make_monitor()) {}
 
   std::unique_ptr<os::Monitor> monitor;
-  std::map<std::string, std::size_t> temporaries;  // path: the number of its maps
+  std::map<std::string, std::size_t> temporaries
+      LASTREF_GUARDED_BY(*monitor);  // path: the number of its maps
 };
 
 /// What a map of a temporary file gives back at its end: the reference, and its count among the

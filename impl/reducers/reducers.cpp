@@ -130,7 +130,7 @@ struct ForwardReducer::Gone {
   explicit Gone(os::Os& os) : monitor(os.make_monitor()) {}
 
   std::unique_ptr<os::Monitor> monitor;
-  std::list<std::shared_ptr<const TemporaryFile>> files;
+  std::list<std::shared_ptr<const TemporaryFile>> files LASTREF_GUARDED_BY(*monitor);
 };
 
 /// The state that the threads of one process share.
@@ -138,7 +138,7 @@ struct ForwardReducer::Mine {
   explicit Mine(os::Os& os) : monitor(os.make_monitor()), gone(std::make_shared<Gone>(os)) {}
 
   std::unique_ptr<os::Monitor> monitor;
-  std::set<Array::Identity, std::owner_less<>> dumping;
+  std::set<Array::Identity, std::owner_less<>> dumping LASTREF_GUARDED_BY(*monitor);
   std::shared_ptr<Gone> gone;  ///< With a monitor of its own.
 };
 

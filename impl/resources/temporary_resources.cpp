@@ -118,7 +118,7 @@ struct TemporaryResources::Life {
   std::unique_ptr<os::Monitor> monitor;
   std::atomic<std::size_t> visitors = 0;
   std::atomic<bool> is_closing = false;
-  // Guarded by the monitor.
+  // Accessed with the monitor held.
   TemporaryResources* manager;  ///< None after its destruction.
   bool is_at_exit = false;
 };
@@ -284,7 +284,7 @@ Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder
   if (!made && made.error().code != std::errc::file_exists) {
     return failure(std::move(made).error());
   }
-  Status usable = os::within_memory("a folder", [&]() -> Status {
+  Status usable = os::within_memory("a folder", [&]() LASTREF_REQUIRES(*monitor_) -> Status {
     if (made) {
       remember(location.path);
     }
@@ -347,7 +347,9 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
       LASTREF_CHECK(references_->identify(folder->resource, std::nullopt));
     }
     bool is_strange = false;
-    auto open = os::within_memory("a folder", [&] { return enter(*context.location, is_strange); });
+    auto open = os::within_memory("a folder", [&]() LASTREF_REQUIRES(*monitor_) {
+      return enter(*context.location, is_strange);
+    });
     if (!open) {
       is_of_location = true;
       if (!context.folder && is_strange) {
@@ -605,7 +607,7 @@ TemporaryResources::~TemporaryResources() {
 /// else has. It uses the manager, and the folder, only while they exist.
 std::unique_ptr<os::ExitHook> TemporaryResources::finalise_at_exit(
     const std::shared_ptr<Folder>& folder) {
-  return os_.at_exit([life = life_, weak = std::weak_ptr<Folder>(folder)] {
+  return os_.at_exit([life = life_, weak = std::weak_ptr<Folder>(folder)]() LASTREF_NOT_CHECKED {
     const os::Held held(*life->monitor);
     const std::shared_ptr<Folder> left = weak.lock();
     if (life->manager == nullptr) {

@@ -97,7 +97,7 @@ Client::State::~State() {
   }
   link_.reset();
   if (root_ && started_) {
-    static_cast<void>(os::had_memory([&] { clean_up_behind_tracker(); }));
+    static_cast<void>(os::had_memory([&]() LASTREF_NOT_CHECKED { clean_up_behind_tracker(); }));
     parts_.listener.close_quietly();
   }
 }
@@ -133,7 +133,7 @@ void Client::State::clean_up_behind_tracker() {
 Status Client::State::ready() {
   const os::Held held(*monitor_);
   LASTREF_CHECK(start());
-  wait_while([&] { return !announced_; });
+  wait_while([&]() LASTREF_REQUIRES(*monitor_) { return !announced_; });
   return announced_ && !broken_ ? ok() : why_not();
 }
 
@@ -229,7 +229,7 @@ Status Client::State::hold(const Resource& resource) {
   LASTREF_CHECK(ready());
   const os::Held held(*monitor_);
   Packet packet = encode({.verb = Verb::hold, .entries = {{.resource = resource}}});
-  if (link_ && !os::had_memory([&] { read_answers(); })) {
+  if (link_ && !os::had_memory([&]() LASTREF_REQUIRES(*monitor_) { read_answers(); })) {
     // The message that the name was forgotten may be here unread; it belongs to the earlier use of
     // the name.
     give_up_link();
@@ -239,7 +239,7 @@ Status Client::State::hold(const Resource& resource) {
   // Only messages that the kernel has come before a release that another member sends after our
   // answer.
   const std::uint64_t mine = posted_;
-  wait_while([&] {
+  wait_while([&]() LASTREF_REQUIRES(*monitor_) {
     if (on_its_way_ < mine) {
       os_.saw(Probe::hold_waited);
     }
@@ -286,7 +286,7 @@ Status Client::State::start() {
   if (paths_.folder.empty() && !root_) {
     return failure(std::errc::not_connected, "no tree was started before this process was forked");
   }
-  Status made = os::within_memory("the tree", [&]() -> Status {
+  Status made = os::within_memory("the tree", [&]() LASTREF_REQUIRES(*monitor_) -> Status {
     LASTREF_CHECK(root_ ? check_guarded() : ok());
     LASTREF_CHECK(make_or_join());
     LASTREF_TRY(thread, os_.start_thread([this] { serve(); }));
@@ -518,7 +518,8 @@ void Client::State::serve() {
     bool had_memory = true;
     {
       const os::Held held(*monitor_);
-      had_memory = os::had_memory([&] { goes_on = act(items, notice); });
+      had_memory =
+          os::had_memory([&]() LASTREF_REQUIRES(*monitor_) { goes_on = act(items, notice); });
       if (!had_memory) {
         goes_on = go_without_memory();
       }
@@ -748,7 +749,9 @@ void Client::State::restore() {
         {.code = std::errc::connection_aborted, .call = Call::connect, .subject = paths_.folder});
     return;
   }
-  if (Status connected = os::within_memory("the tracker", [&] { return connect(); }); !connected) {
+  if (Status connected =
+          os::within_memory("the tracker", [&]() LASTREF_REQUIRES(*monitor_) { return connect(); });
+      !connected) {
     const std::errc code = connected.error().code;
     const bool is_starved = is_for_want_of_space(connected.error());
     // A recreated socket refuses connections until its root listens.
@@ -845,7 +848,7 @@ void Client::State::handle_tracker_death(std::string& notice) {
 /// Recreates the removed parts of the tree, and starts a tracker; later if there is no memory.
 /// `notice` is kept if nothing was removed.
 void Client::State::start_another(std::string& notice) noexcept {
-  Status started = os::within_memory("the tracker", [&]() -> Status {
+  Status started = os::within_memory("the tracker", [&]() LASTREF_REQUIRES(*monitor_) -> Status {
     LASTREF_TRY(repaired, repair_.repair(stopping_ ? 0 : nonce_));
     if (repaired) {
       notice = repair_.repair_notice();

@@ -57,43 +57,42 @@ struct Client::State {
     bool done = false;
   };
 
-  // Called with the monitor held.
-  Status start();
-  Status make_or_join();
-  Status connect();
-  Status connect_patiently();
-  Status spawn_tracker();
-  Status check_guarded();
-  void post(Packet packet) noexcept;
-  void announce();
-  void restore();
-  void take_answer(Message& answer);
-  void read_answers();
-  void let_go_of(const Resource& resource) noexcept;
-  void give_up_link() noexcept;
-  void fail_calls() noexcept;
+  Status start() LASTREF_REQUIRES(*monitor_);
+  Status make_or_join() LASTREF_REQUIRES(*monitor_);
+  Status connect() LASTREF_REQUIRES(*monitor_);
+  Status connect_patiently() LASTREF_REQUIRES(*monitor_);
+  Status spawn_tracker() LASTREF_REQUIRES(*monitor_);
+  Status check_guarded() LASTREF_REQUIRES(*monitor_);
+  void post(Packet packet) noexcept LASTREF_REQUIRES(*monitor_);
+  void announce() LASTREF_REQUIRES(*monitor_);
+  void restore() LASTREF_REQUIRES(*monitor_);
+  void take_answer(Message& answer) LASTREF_REQUIRES(*monitor_);
+  void read_answers() LASTREF_REQUIRES(*monitor_);
+  void let_go_of(const Resource& resource) noexcept LASTREF_REQUIRES(*monitor_);
+  void give_up_link() noexcept LASTREF_REQUIRES(*monitor_);
+  void fail_calls() noexcept LASTREF_REQUIRES(*monitor_);
   template <typename Waits>
-  void wait_while(Waits waits) noexcept;
-  Status why_not() const;
-  void handle_tracker_death(std::string& notice);
-  void give_up_on_program(const std::string& how);
-  void start_another(std::string& notice) noexcept;
-  void ask_for_future();
-  void give_up(Error error) noexcept;
-  void say_the_rest();
-  Status wake() noexcept;
-  void forget_everything() noexcept;
-  void clean_up_behind_tracker();
+  void wait_while(Waits waits) noexcept LASTREF_REQUIRES(*monitor_);
+  Status why_not() const LASTREF_REQUIRES(*monitor_);
+  void handle_tracker_death(std::string& notice) LASTREF_REQUIRES(*monitor_);
+  void give_up_on_program(const std::string& how) LASTREF_REQUIRES(*monitor_);
+  void start_another(std::string& notice) noexcept LASTREF_REQUIRES(*monitor_);
+  void ask_for_future() LASTREF_REQUIRES(*monitor_);
+  void give_up(Error error) noexcept LASTREF_REQUIRES(*monitor_);
+  void say_the_rest() LASTREF_REQUIRES(*monitor_);
+  Status wake() noexcept LASTREF_REQUIRES(*monitor_);
+  void forget_everything() noexcept LASTREF_REQUIRES(*monitor_);
+  void clean_up_behind_tracker() LASTREF_REQUIRES(*monitor_);
 
   // Root.
-  Status replace_tracker();
+  Status replace_tracker() LASTREF_REQUIRES(*monitor_);
   bool is_dead(os::Fd process);
 
   // The I/O thread.
   void serve();
   bool wait(std::span<os::PollItem> items);
-  bool act(std::span<const os::PollItem> items, std::string& notice);
-  bool go_without_memory() noexcept;
+  bool act(std::span<const os::PollItem> items, std::string& notice) LASTREF_REQUIRES(*monitor_);
+  bool go_without_memory() noexcept LASTREF_REQUIRES(*monitor_);
 
   os::Os& os_;
   const std::uint64_t process_;
@@ -110,30 +109,44 @@ struct Client::State {
   os::UniqueFd self_;
   os::UniqueFd wake_read_;
   os::UniqueFd wake_write_;
-  std::uint32_t nonce_ = 0;
+  std::uint32_t nonce_ LASTREF_GUARDED_BY(*monitor_) = 0;
 
-  std::unique_ptr<Link> link_;
-  std::map<Resource, std::uint64_t> holdings_;
-  std::map<std::uint32_t, Request*> requests_;  // unanswered, in the order in which they were made
-  std::uint32_t last_id_ = 0;
-  std::uint64_t posted_ = 0;      // messages so far
-  std::uint64_t on_its_way_ = 0;  // how many of them the kernel has, or an announcement replaced
-  std::optional<Error> broken_;
-  int trackers_ = 0;          // started since one last answered a request, or ran long
-  os::Instant started_at_{};  // of the last tracker
-  int connections_ = 0;       // tried since the tracker last answered
+  std::unique_ptr<Link> link_ LASTREF_GUARDED_BY(*monitor_);
+  std::map<Resource, std::uint64_t> holdings_ LASTREF_GUARDED_BY(*monitor_);
+  /// Unanswered, in the order in which they were made.
+  std::map<std::uint32_t, Request*> requests_ LASTREF_GUARDED_BY(*monitor_);
+  std::uint32_t last_id_ LASTREF_GUARDED_BY(*monitor_) = 0;
+  /// Messages so far.
+  std::uint64_t posted_ LASTREF_GUARDED_BY(*monitor_) = 0;
+  /// How many of them the kernel has, or an announcement replaced.
+  std::uint64_t on_its_way_ LASTREF_GUARDED_BY(*monitor_) = 0;
+  std::optional<Error> broken_ LASTREF_GUARDED_BY(*monitor_);
+  /// Started since one last answered a request, or ran long.
+  int trackers_ LASTREF_GUARDED_BY(*monitor_) = 0;
+  /// Of the last tracker.
+  os::Instant started_at_ LASTREF_GUARDED_BY(*monitor_){};
+  /// Tried since the tracker last answered.
+  int connections_ LASTREF_GUARDED_BY(*monitor_) = 0;
+  /// How often the lock or the socket was not there.
+  int absent_ LASTREF_GUARDED_BY(*monitor_) = 0;
+  /// How often there was no descriptor or memory to connect with.
+  int starved_ LASTREF_GUARDED_BY(*monitor_) = 0;
+  /// How often all waiting calls were failed.
+  std::uint64_t failed_calls_ LASTREF_GUARDED_BY(*monitor_) = 0;
+  /// Failed checks in a row whether the tree has a future.
+  int doubts_ LASTREF_GUARDED_BY(*monitor_) = 0;
+  /// A tracker has acknowledged us: the program can be a tracker.
+  bool came_up_ LASTREF_GUARDED_BY(*monitor_) = false;
+  bool started_ LASTREF_GUARDED_BY(*monitor_) = false;
+  bool announced_ LASTREF_GUARDED_BY(*monitor_) = false;
+  bool stopping_ LASTREF_GUARDED_BY(*monitor_) = false;
+  /// Root: there was no memory to start another.
+  bool wants_tracker_ LASTREF_GUARDED_BY(*monitor_) = false;
+  os::Instant connect_again_ LASTREF_GUARDED_BY(*monitor_){};
+
+  // Of the I/O thread alone.
   int poll_failures_ = 0;
-  int absent_ = 0;                  // how often the lock or the socket was not there
-  int starved_ = 0;                 // how often there was no descriptor or memory to connect with
-  std::uint64_t failed_calls_ = 0;  // how often all waiting calls were failed
-  int doubts_ = 0;                  // failed checks in a row whether the tree has a future
-  bool came_up_ = false;            // a tracker has acknowledged us: the program can be a tracker
-  bool is_silent_ = false;          // root: it was reported that no tracker has answered yet
-  bool started_ = false;
-  bool announced_ = false;
-  bool stopping_ = false;
-  bool wants_tracker_ = false;  // root: there was no memory to start another
-  os::Instant connect_again_{};
+  bool is_silent_ = false;  // root: it was reported that no tracker has answered yet
 };
 
 }  // namespace lastref::tracker

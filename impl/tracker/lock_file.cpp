@@ -62,7 +62,7 @@ Result<std::optional<LockFile>> LockFile::open_to_sweep(os::Os& os, const std::s
 Result<std::optional<LockFile>> LockFile::find_or_open(os::Os& os,
                                                        const std::string& path,
                                                        Use use) {
-  close_unused(os);
+  close_unused(os, os.objects());
   LASTREF_TRY(named, os.status_at(path));
   auto& files = os.objects().lock_files;
   const auto known = files.find(id_of(named));
@@ -77,8 +77,7 @@ Result<std::optional<LockFile>> LockFile::find_or_open(os::Os& os,
 }
 
 /// Keeps files that another copy of the library has locks on, which a close would drop.
-void LockFile::close_unused(os::Os& os) {
-  os::ProcessObjects& objects = os.objects();
+void LockFile::close_unused(os::Os& os, os::ProcessObjects& objects) {
   std::erase_if(objects.lock_files, [&](const Known& known) {
     const auto& [id, file] = known;
     if (file.users > 0 || objects.is_locked_by_another_copy(id, file.fds)) {
@@ -169,7 +168,7 @@ void LockFile::close_quietly() noexcept {
   }
   const os::Fd fd = entry->second.fds.front();
   entry->second.is_swept = false;
-  close_unused(*os_);
+  close_unused(*os_, objects);
   if (objects.lock_files.contains(id_)) {
     unlock(fd, bytes);
   }

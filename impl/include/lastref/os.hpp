@@ -34,6 +34,7 @@
 #include <vector>
 
 #include <lastref/error.hpp>
+#include <lastref/thread_safety.hpp>
 
 namespace lastref {
 
@@ -246,16 +247,16 @@ class Thread {
 /// A mutex with one condition variable. Neither fair nor recursive.
 ///
 /// lock and wait are points at which the harness may switch threads. They cannot fail.
-class Monitor {
+class LASTREF_CAPABILITY Monitor {
  public:
   Monitor() = default;
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
   virtual ~Monitor() = default;
-  virtual void lock() noexcept = 0;
-  virtual void unlock() noexcept = 0;
+  virtual void lock() noexcept LASTREF_ACQUIRES() = 0;
+  virtual void unlock() noexcept LASTREF_RELEASES() = 0;
   /// Unlocks, waits for notify_all (or wakes up spuriously), locks again.
-  virtual void wait() noexcept = 0;
+  virtual void wait() noexcept LASTREF_REQUIRES(this) = 0;
   virtual void notify_all() noexcept = 0;
 };
 

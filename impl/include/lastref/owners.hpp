@@ -58,12 +58,14 @@ class UniqueMap {
 };
 
 /// Holds a Monitor for a scope.
-class Held {
+class LASTREF_SCOPED_CAPABILITY Held {
  public:
-  explicit Held(Monitor& monitor) noexcept : monitor_(monitor) { monitor_.lock(); }
+  explicit Held(Monitor& monitor) noexcept LASTREF_ACQUIRES(monitor) : monitor_(monitor) {
+    monitor_.lock();
+  }
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
-  ~Held() { monitor_.unlock(); }
+  ~Held() LASTREF_RELEASES() { monitor_.unlock(); }
 
  private:
   Monitor& monitor_;

@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include <lastref/thread_safety.hpp>
+
 namespace lastref::os {
 
 class Monitor;
@@ -58,12 +60,11 @@ class ProcessObjects {
     return has_record_lock_ != nullptr && has_record_lock_(file, own);
   }
 
-  // Accessed with the monitor held.
-  std::map<FileId, OpenLockFile> lock_files;
+  std::map<FileId, OpenLockFile> lock_files LASTREF_GUARDED_BY(monitor());
   /// Other files on which this process has record locks, each through an owner of its own. No other
   /// code in this process may open them.
-  std::set<FileId> locked_files;
-  std::map<const Os*, Membership> memberships;
+  std::set<FileId> locked_files LASTREF_GUARDED_BY(monitor());
+  std::map<const Os*, Membership> memberships LASTREF_GUARDED_BY(monitor());
 
  private:
   std::unique_ptr<Monitor> monitor_;

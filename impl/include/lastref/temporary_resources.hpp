@@ -181,22 +181,25 @@ class TemporaryResources {
   Result<Visit> enter_process() const;
   Result<ContextPtr> current();
 
-  // Called with the monitor held.
-  Status choose(Context& context);
-  void take_back(Context& context);
-  Result<std::shared_ptr<Folder>> folder_of(Context& context, bool& is_of_location);
-  Result<std::shared_ptr<os::UniqueFd>> enter(const TempFolder& location, bool& is_strange);
-  void abandon(Context& context);
-  void remember(const std::string& folder);
-  std::unique_ptr<os::ExitHook> finalise_at_exit(const std::shared_ptr<Folder>& folder);
-  std::map<std::string, ContextPtr> take_contexts(const std::optional<std::string>& id);
-  Status let_go_of_files(Folder& folder);
-  Status forget_files(Folder& folder);
-  Status let_go_of_folder(const std::shared_ptr<Folder>& folder);
-  void delete_or_leave(const std::shared_ptr<Folder>& folder, bool allow_non_empty);
-  void finalise(Folder& folder);
+  Status choose(Context& context) LASTREF_REQUIRES(*monitor_);
+  void take_back(Context& context) LASTREF_REQUIRES(*monitor_);
+  Result<std::shared_ptr<Folder>> folder_of(Context& context, bool& is_of_location)
+      LASTREF_REQUIRES(*monitor_);
+  Result<std::shared_ptr<os::UniqueFd>> enter(const TempFolder& location, bool& is_strange)
+      LASTREF_REQUIRES(*monitor_);
+  void abandon(Context& context) LASTREF_REQUIRES(*monitor_);
+  void remember(const std::string& folder) LASTREF_REQUIRES(*monitor_);
+  std::unique_ptr<os::ExitHook> finalise_at_exit(const std::shared_ptr<Folder>& folder)
+      LASTREF_REQUIRES(*monitor_);
+  std::map<std::string, ContextPtr> take_contexts(const std::optional<std::string>& id)
+      LASTREF_REQUIRES(*monitor_);
+  Status let_go_of_files(Folder& folder) LASTREF_REQUIRES(*monitor_);
+  Status forget_files(Folder& folder) LASTREF_REQUIRES(*monitor_);
+  Status let_go_of_folder(const std::shared_ptr<Folder>& folder) LASTREF_REQUIRES(*monitor_);
+  void delete_or_leave(const std::shared_ptr<Folder>& folder, bool allow_non_empty)
+      LASTREF_REQUIRES(*monitor_);
+  void finalise(Folder& folder) LASTREF_REQUIRES(*monitor_);
 
-  // Called without it.
   Result<std::shared_ptr<const TemporaryFile>> attempt(Context& context,
                                                        const std::function<Status(os::Fd)>& write,
                                                        bool& is_of_location);
@@ -215,12 +218,14 @@ class TemporaryResources {
   std::string id_;
   std::shared_ptr<Life> life_;
   os::Monitor* monitor_;  // the life's
-  std::map<std::string, ContextPtr> contexts_;
-  std::string current_;
-  bool has_swept_ = false;
-  std::set<std::string> made_;                 // folders that may exist, of any use of a context
-  std::string looked_at_;                      // the last of them that was checked
-  std::vector<std::shared_ptr<Folder>> left_;  // left to the exit of the process
+  std::map<std::string, ContextPtr> contexts_ LASTREF_GUARDED_BY(*monitor_);
+  std::string current_ LASTREF_GUARDED_BY(*monitor_);
+  bool has_swept_ LASTREF_GUARDED_BY(*monitor_) = false;
+  /// Folders that may exist, of any use of a context.
+  std::set<std::string> made_ LASTREF_GUARDED_BY(*monitor_);
+  std::string looked_at_ LASTREF_GUARDED_BY(*monitor_);  // the last of them that was checked
+  /// Left to the exit of the process.
+  std::vector<std::shared_ptr<Folder>> left_ LASTREF_GUARDED_BY(*monitor_);
 };
 
 /// Cleans up the leftovers of every orphaned tree, including folders of arrays, and those of

@@ -109,7 +109,7 @@ class WeakArrayKeyMap {
     }
 
     std::unique_ptr<os::Monitor> monitor;
-    Entries entries;
+    Entries entries LASTREF_GUARDED_BY(*monitor);
   };
 
   std::shared_ptr<os::PerProcess<State>> state_;
