@@ -698,12 +698,11 @@ bool ProcessPool::reap(std::size_t at, WorkerProcess& worker) {
   if (!worker.results.at_end() && !hear(at, worker)) {
     return true;
   }
-  bool is_dead = false;
-  const auto exit = group_.reap(worker, is_dead);
-  if (!is_dead) {
+  const WorkerGroup::Reaped reaped = group_.reap(worker);
+  if (!reaped.is_dead) {
     return false;
   }
-  TerminatedWorker dead{.pid = worker.pid, .exit = exit, .reason = std::move(worker.reason)};
+  TerminatedWorker dead{.pid = worker.pid, .exit = reaped.exit, .reason = std::move(worker.reason)};
   Failure failure;
   {
     const os::Held held(*monitor_);

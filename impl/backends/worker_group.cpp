@@ -95,10 +95,9 @@ void WorkerGroup::kill_all() noexcept {
   }
 }
 
-std::optional<os::ChildExit> WorkerGroup::reap(WorkerProcess& worker, bool& is_dead) noexcept {
+WorkerGroup::Reaped WorkerGroup::reap(WorkerProcess& worker) noexcept {
   const auto ended = os::retry_interrupted([&] { return os_->wait_child(worker.process.get()); });
-  is_dead = !ended || ended->has_value();
-  return ended ? *ended : std::nullopt;
+  return {.is_dead = !ended || ended->has_value(), .exit = ended ? *ended : std::nullopt};
 }
 
 void WorkerGroup::remove(const WorkerProcess& worker) noexcept {
@@ -120,10 +119,9 @@ bool WorkerGroup::wait_for_deaths(std::chrono::nanoseconds timeout, int polls) n
   auto item = items_.begin();
   std::erase_if(workers_, [&](const auto& worker) {
     const bool is_told = (item++)->readable;
-    bool is_dead = false;
-    const bool is_reaped = (is_told || !ready) && reap(*worker, is_dead).has_value();
+    const Reaped reaped = is_told || !ready ? reap(*worker) : Reaped();
     // If a dead worker could not be reaped, another thread has reaped it.
-    const bool is_gone = is_reaped || (is_told && is_dead);
+    const bool is_gone = reaped.exit || (is_told && reaped.is_dead);
     if (is_gone) {
       take_leave(*worker);
     }

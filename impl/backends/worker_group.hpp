@@ -51,8 +51,12 @@ class WorkerGroup {
   /// SIGKILL, without waiting.
   void kill(WorkerProcess& worker) noexcept;
   void kill_all() noexcept;
-  /// Reaps a dead worker. None if it is not dead, or its exit status is unknown.
-  std::optional<os::ChildExit> reap(WorkerProcess& worker, bool& is_dead) noexcept;
+  struct Reaped {
+    bool is_dead = false;
+    std::optional<os::ChildExit> exit;  ///< None if its exit status is unknown.
+  };
+  /// Reaps a worker if it is dead.
+  Reaped reap(WorkerProcess& worker) noexcept;
   void remove(const WorkerProcess& worker) noexcept;
 
   /// Ends all workers: asks them to exit, and kills those that still run after a timeout, or

@@ -97,6 +97,22 @@ void keep_until_exit(Parts&&... parts) noexcept {
 
 }  // namespace
 
+/// Why a file could not be made.
+struct TemporaryResources::AttemptError : Error {
+  enum class Cause : std::uint8_t {
+    other,
+    location,         ///< Another location may do.
+    strange_folder,   ///< There is one of that name that no context has made.
+    tracker_refused,  ///< No location can help.
+  };
+
+  // NOLINTNEXTLINE(google-explicit-constructor): an error is one without a known cause.
+  AttemptError(Error error, Cause its_cause = Cause::other)
+      : Error(std::move(error)), cause(its_cause) {}
+
+  Cause cause;
+};
+
 /// Guarded by the manager's monitor, except for `resource`, which never changes.
 struct TemporaryResources::Folder {
   Resource resource;
@@ -271,11 +287,10 @@ void TemporaryResources::remember(const std::string& folder) {
   }
 }
 
-/// Makes the folder and opens it. An existing one is used if it is as private as ours. `is_strange`
-/// means that it is not, and that no earlier context has made it, so that the tracker need not
-/// delete it.
-Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder& location,
-                                                                bool& is_strange) {
+/// Makes the folder and opens it. An existing one is used if it is as private as ours. The tracker
+/// need not delete a strange folder.
+auto TemporaryResources::enter(const TempFolder& location)
+    -> Attempted<std::shared_ptr<os::UniqueFd>> {
   const os::PathAt path = location.path;
   auto open = std::make_shared<os::UniqueFd>();
   // We do not create the mount point of shared memory.
@@ -294,14 +309,16 @@ Result<std::shared_ptr<os::UniqueFd>> TemporaryResources::enter(const TempFolder
     return os::check_parent(os_, location.path);
   });
   if (!usable) {
-    is_strange = !made && !made_.contains(location.path);
+    const bool is_strange = !made && !made_.contains(location.path);
     if (is_strange) {
       os_.saw(Probe::strange_folder_refused);
     }
     if (made) {
       static_cast<void>(os_.remove_folder(path));
     }
-    return failure(std::move(usable).error());
+    return tl::unexpected(AttemptError(
+        std::move(usable).error(),
+        is_strange ? AttemptError::Cause::strange_folder : AttemptError::Cause::location));
   }
   static_cast<void>(os_.lock_folder(open->get()));  // Against what removes by age.
   return open;
@@ -320,10 +337,8 @@ void TemporaryResources::take_back(Context& context) {
   }
 }
 
-/// The folder of the context, made if need be. `is_of_location` means that the location has caused
-/// the error.
-Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_of(
-    Context& context, bool& is_of_location) {
+/// The folder of the context, made if need be.
+auto TemporaryResources::folder_of(Context& context) -> Attempted<std::shared_ptr<Folder>> {
   LASTREF_CHECK(choose(context));
   if (!context.folder) {
     take_back(context);
@@ -346,19 +361,17 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
       // identity, the name stays counted without one.
       LASTREF_CHECK(references_->identify(folder->resource, std::nullopt));
     }
-    bool is_strange = false;
-    auto open = os::within_memory("a folder", [&]() LASTREF_REQUIRES(*monitor_) {
-      return enter(*context.location, is_strange);
-    });
+    auto open = os::within_memory(
+        "a folder", [&]() LASTREF_REQUIRES(*monitor_) { return enter(*context.location); });
     if (!open) {
-      is_of_location = true;
+      const bool is_strange = open.error().cause == AttemptError::Cause::strange_folder;
       if (!context.folder && is_strange) {
         static_cast<void>(references_->forget(folder->resource));
       } else if (!context.folder) {
         // An earlier context of that id may have left a folder there for the tracker to delete.
         static_cast<void>(references_->release(folder->resource));
       }
-      return failure(std::move(open).error());
+      return tl::unexpected(AttemptError(std::move(open).error(), AttemptError::Cause::location));
     }
     folder->open = *std::move(open);
     const auto status = os_.status(folder->open->get());
@@ -382,23 +395,22 @@ Result<std::shared_ptr<TemporaryResources::Folder>> TemporaryResources::folder_o
 }
 
 /// Creates the file under another name, and registers it under its own name with its identity, so
-/// that another file is never taken for it. `is_refused` means that the tracker has refused the
-/// name. Called with the monitor held: if another call releases the folder, its files are counted
-/// by then.
-Result<os::UniqueFd> TemporaryResources::begin_file(const os::PathAt& part,
-                                                    const Resource& file,
-                                                    bool& is_refused) {
+/// that another file is never taken for it. Called with the monitor held: if another call releases
+/// the folder, its files are counted by then.
+auto TemporaryResources::begin_file(const os::PathAt& part, const Resource& file)
+    -> Attempted<os::UniqueFd> {
   LASTREF_TRY(open, os::open_file(os_, part, {.write = true, .create = true}));
   const auto status = os_.status(open.get());
   Status counted = status_of(status);
   if (counted) {
     counted = references_->register_name(file, os::identity_of(*status));
-    is_refused = !counted;
   }
   if (!counted) {
     open.close_quietly();
     discard(part);
-    return failure(std::move(counted).error());
+    return tl::unexpected(
+        AttemptError(std::move(counted).error(),
+                     status ? AttemptError::Cause::tracker_refused : AttemptError::Cause::other));
   }
   return open;
 }
@@ -431,8 +443,8 @@ void TemporaryResources::discard(const os::PathAt& part) {
 
 // One sequence of steps, each of which undoes the one before it.
 // NOLINTNEXTLINE(readability-function-size)
-Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
-    Context& context, const std::function<Status(os::Fd)>& write, bool& is_of_location) {
+auto TemporaryResources::attempt(Context& context, const std::function<Status(os::Fd)>& write)
+    -> Attempted<std::shared_ptr<const TemporaryFile>> {
   LASTREF_TRY(chance, os::random_hex(os_));
   const std::string name =
       std::to_string(process_) + '-' + std::to_string(os_.thread_id()) + '-' + chance + ".npy";
@@ -441,10 +453,9 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
   std::shared_ptr<const TemporaryFile> file;
   // Its place among those of the folder: when it is there, nothing that may fail is left to do.
   std::map<std::uint64_t, std::shared_ptr<const TemporaryFile>> place;
-  Result<os::UniqueFd> begun;
+  Attempted<os::UniqueFd> begun;
   os::PathAt part(os::Fd::none, name + ".part");
   os::PathAt whole(os::Fd::none, name);
-  bool is_refused = false;
   {
     const os::Held held(*monitor_);
     if (!context.is_open) {
@@ -453,22 +464,27 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
     if (life_->is_at_exit) {
       return at_exit(context.id);
     }
-    LASTREF_TRY(made, folder_of(context, is_of_location));
-    folder = std::move(made);
+    auto made = folder_of(context);
+    if (!made) {
+      return tl::unexpected(std::move(made).error());
+    }
+    folder = *std::move(made);
     open = folder->open;
     file = std::make_shared<const TemporaryFile>(folder->resource.name + '/' + name);
     place.emplace(0, file);
     part.folder = whole.folder = open->get();
-    begun = begin_file(part, file->resource(), is_refused);
+    begun = begin_file(part, file->resource());
   }
   const bool is_counted = begun.has_value();
-  Status filled =
-      is_counted ? fill(*std::move(begun), part, whole, write) : failure(std::move(begun).error());
+  const bool is_refused =
+      !is_counted && begun.error().cause == AttemptError::Cause::tracker_refused;
+  Status filled = is_counted ? fill(*std::move(begun), part, whole, write)
+                             : failure(Error(std::move(begun).error()));
   if (!filled && !is_refused) {
     filled =
         os::within_memory("a file", [&] { return os::about(file->path(), std::move(filled)); });
   }
-  is_of_location = !filled && !is_refused;
+  auto cause = filled || is_refused ? AttemptError::Cause::other : AttemptError::Cause::location;
   const os::Held held(*monitor_);
   if (filled && life_->is_at_exit) {
     static_cast<void>(os::discard(os_, whole));
@@ -478,7 +494,7 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
     os_.saw(Probe::file_finished_too_late);
     static_cast<void>(os::discard(os_, whole));
     filled = os::within_memory("a file", [&]() -> Status { return canceled(context.id); });
-    is_of_location = context.is_open;
+    cause = context.is_open ? AttemptError::Cause::location : AttemptError::Cause::other;
   }
   if (!filled) {
     if (is_counted) {
@@ -487,7 +503,7 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::attempt(
     if (filled.error().code == std::errc::no_such_file_or_directory && folder->open == open) {
       folder->open.reset();  // Another process has removed it: next time it is made again.
     }
-    return failure(std::move(filled).error());
+    return tl::unexpected(AttemptError(std::move(filled).error(), cause));
   }
   file->folder_ = folder;
   file->number_ = ++folder->files_made;
@@ -518,10 +534,9 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::publish(
       return context->shared_memory_failed;
     };
     for (int lives = 1;;) {
-      bool is_of_location = false;
       const bool had_failed = has_failed();
-      auto file = attempt(*context, write, is_of_location);
-      if (file || !is_of_location) {
+      auto file = attempt(*context, write);
+      if (file || file.error().cause != AttemptError::Cause::location) {
         return file;
       }
       const bool is_gone = file.error().code == std::errc::no_such_file_or_directory;

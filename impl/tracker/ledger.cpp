@@ -169,8 +169,8 @@ Status Ledger::load() {
     const auto piece = std::span(bytes).subspan(before);
     LASTREF_TRY(size, os::read_until_full_at(*os_, file_.get(), piece, before));
     bytes.resize(before + size);
-    LASTREF_CHECK(parse(bytes, goes_on));
-    goes_on = goes_on && size == piece.size();
+    LASTREF_TRY(more, parse(bytes));
+    goes_on = more && size == piece.size();
   }
   // Ignores space that was reserved and never used: no part of it can be mistaken for part of a
   // record.
@@ -181,13 +181,13 @@ Status Ledger::load() {
   return ok();
 }
 
-/// Starts at `end_`. `goes_on` becomes false at bytes that are no record, or an incomplete one.
-Status Ledger::parse(os::Bytes bytes, bool& goes_on) {
+/// Starts at `end_`. Returns whether records may follow: false at bytes that are no record.
+Result<bool> Ledger::parse(os::Bytes bytes) {
   while (bytes.size() - end_ >= record_header_size) {
     const os::Bytes record = bytes.subspan(end_);
     const std::size_t size = number_at(record.subspan(2), 2);
     if (record.size() < record_header_size + size) {
-      return ok();
+      return true;
     }
     os::Bytes body = record.subspan(record_header_size, size);
     if (record[0] == dead) {
@@ -200,8 +200,7 @@ Status Ledger::parse(os::Bytes bytes, bool& goes_on) {
                             (!identified || size > identity_size);
       if (!whole || !possible) {
         os_->saw(Probe::torn_record_refused);
-        goes_on = false;
-        return ok();
+        return false;
       }
       Record found{.offset = end_};
       if (identified) {
@@ -215,20 +214,18 @@ Status Ledger::parse(os::Bytes bytes, bool& goes_on) {
         resource.name.push_back(static_cast<char>(byte));
       }
       if (!check_name(resource)) {
-        goes_on = false;
-        return ok();
+        return false;
       }
       LASTREF_CHECK(keep(std::move(resource), found, record[0] == alive ? alive_ : forgotten_));
     } else {
       if (record[0] == nothing && size > 0) {
         os_->saw(Probe::record_never_alive);
       }
-      goes_on = false;
-      return ok();
+      return false;
     }
     end_ += record_header_size + size;
   }
-  return ok();
+  return true;
 }
 
 /// Keeps one of two records of one name, and doubts its identity: either the process that was to

@@ -104,7 +104,7 @@ class Ledger final : public NameStore {
   Status kill(const Resource& resource, const Record& record);
   Status end(Records& records, const Resource& resource);
   void cut();
-  Status parse(os::Bytes bytes, bool& goes_on);
+  Result<bool> parse(os::Bytes bytes);
   Status keep(Resource resource, Record record, Records& records);
 
   os::Os* os_;

@@ -173,6 +173,9 @@ class TemporaryResources {
   struct Life;
   class Visit;
   using ContextPtr = std::shared_ptr<Context>;
+  struct AttemptError;
+  template <typename Value>
+  using Attempted = tl::expected<Value, AttemptError>;
 
   TemporaryResources(os::Os& os,
                      std::shared_ptr<References> references,
@@ -183,9 +186,8 @@ class TemporaryResources {
 
   Status choose(Context& context) LASTREF_REQUIRES(*monitor_);
   void take_back(Context& context) LASTREF_REQUIRES(*monitor_);
-  Result<std::shared_ptr<Folder>> folder_of(Context& context, bool& is_of_location)
-      LASTREF_REQUIRES(*monitor_);
-  Result<std::shared_ptr<os::UniqueFd>> enter(const TempFolder& location, bool& is_strange)
+  Attempted<std::shared_ptr<Folder>> folder_of(Context& context) LASTREF_REQUIRES(*monitor_);
+  Attempted<std::shared_ptr<os::UniqueFd>> enter(const TempFolder& location)
       LASTREF_REQUIRES(*monitor_);
   void abandon(Context& context) LASTREF_REQUIRES(*monitor_);
   void remember(const std::string& folder) LASTREF_REQUIRES(*monitor_);
@@ -200,10 +202,9 @@ class TemporaryResources {
       LASTREF_REQUIRES(*monitor_);
   void finalise(Folder& folder) LASTREF_REQUIRES(*monitor_);
 
-  Result<std::shared_ptr<const TemporaryFile>> attempt(Context& context,
-                                                       const std::function<Status(os::Fd)>& write,
-                                                       bool& is_of_location);
-  Result<os::UniqueFd> begin_file(const os::PathAt& part, const Resource& file, bool& is_refused);
+  Attempted<std::shared_ptr<const TemporaryFile>> attempt(
+      Context& context, const std::function<Status(os::Fd)>& write);
+  Attempted<os::UniqueFd> begin_file(const os::PathAt& part, const Resource& file);
   Status fill(os::UniqueFd file,
               const os::PathAt& part,
               const os::PathAt& whole,
