@@ -105,7 +105,7 @@ bool Cleaner::is_under_way(const Resource& resource) {
     return false;
   }
   if (job->second.is_aside) {
-    if (!deeds_->take_back(job->first)) {
+    if (!background_->take_back(job->first)) {
       return true;
     }
     os_.saw(Probe::clean_up_taken_back);
@@ -145,7 +145,7 @@ std::optional<os::Instant> Cleaner::due() const {
     return due_.begin()->first;
   }
   // The thread cannot report when it has done something.
-  const bool is_unheard = aside_ > 0 && deeds_->news() == os::Fd::none;
+  const bool is_unheard = aside_ > 0 && background_->completion_fd() == os::Fd::none;
   return is_unheard ? std::optional(last_step_ + pause_between_looks) : std::nullopt;
 }
 
@@ -154,15 +154,15 @@ std::vector<Cleaned> Cleaner::step(os::Instant now) {
   std::vector<Cleaned> ended;
   if (aside_ > 0) {
     ended.reserve(aside_);
-    for (const Deeds::Deed& deed : deeds_->collect()) {
-      const auto job = jobs_.find(deed.number);
+    for (const BackgroundJobs::Job& done : background_->collect()) {
+      const auto job = jobs_.find(done.number);
       job->second.is_aside = false;
       --aside_;
       conclude(job, now, ended);
     }
   }
-  if (deeds_ && aside_ == 0 && deeds_->news() == os::Fd::none) {
-    deeds_.reset();  // Another one may be able to report.
+  if (background_ && aside_ == 0 && background_->completion_fd() == os::Fd::none) {
+    background_.reset();  // Another one may be able to report.
   }
   for (int budget = calls_per_step;
        budget > 0 && !due_.empty() && due_.begin()->first <= now && aside_ < aside_max;) {
@@ -207,8 +207,8 @@ void Cleaner::attempt_here(Job& job, int& budget) noexcept {
 
 /// Whether it may take long, and there is a thread for it. If its status fails, that is an attempt.
 bool Cleaner::goes_aside(Job& job, int& budget) {
-  const bool is_deaf = deeds_ && deeds_->news() == os::Fd::none;
-  if (!options_.aside || is_deaf || (!deeds_ && last_step_ < alone_until_)) {
+  const bool is_deaf = background_ && background_->completion_fd() == os::Fd::none;
+  if (!options_.aside || is_deaf || (!background_ && last_step_ < alone_until_)) {
     return false;
   }
   switch (job.resource.type) {
@@ -232,11 +232,11 @@ bool Cleaner::goes_aside(Job& job, int& budget) {
     case ResourceType::shm:
       break;
   }
-  if (!deeds_) {
+  if (!background_) {
     --budget;
-    auto started = Deeds::start(os_);
+    auto started = BackgroundJobs::start(os_);
     if (started) {
-      deeds_ = *std::move(started);
+      background_ = *std::move(started);
     } else {
       os_.saw(Probe::clean_up_without_thread);
       alone_until_ = last_step_ + pause_between_starts;
@@ -245,11 +245,11 @@ bool Cleaner::goes_aside(Job& job, int& budget) {
       });
     }
   }
-  return deeds_ != nullptr;
+  return background_ != nullptr;
 }
 
 void Cleaner::give_aside(Jobs::iterator job) {
-  deeds_->give(job->first, [this, &given = job->second] {
+  background_->give(job->first, [this, &given = job->second] {
     int budget = calls_per_step;
     attempt_here(given, budget);
   });

@@ -7,8 +7,8 @@
 // name that no longer exists is clean, even if another process removed it. If the identity of the
 // file or folder is known, another one of the same name is left alone; a failed first attempt
 // records the identity for later ones. One call may take long too: the unlink of a huge file frees
-// all its pages. So, as an option, a thread (see Deeds) does the long jobs, and only its results
-// are collected here. If no thread can be started, the job is done in a step.
+// all its pages. So, as an option, a thread (see BackgroundJobs) does the long jobs, and only its
+// results are collected here. If no thread can be started, the job is done in a step.
 //
 // The cost of one name does not depend on the number of names. If there is no memory, an attempt
 // fails, and is repeated like any other; a call that throws std::bad_alloc has changed nothing.
@@ -29,7 +29,7 @@
 #include <lastref/owners.hpp>
 #include <lastref/resource.hpp>
 
-#include "impl/tracker/deeds.hpp"
+#include "impl/tracker/background_jobs.hpp"
 #include "impl/tracker/tracker_ports.hpp"
 
 namespace lastref::tracker {
@@ -58,13 +58,15 @@ class Cleaner final : public CleanUpQueue {
   /// When the next step is due here; no value if there is none.
   std::optional<os::Instant> due() const;
   /// Readable when the thread has done something, and a step is due here; or none.
-  os::Fd news() const noexcept { return deeds_ ? deeds_->news() : os::Fd::none; }
+  os::Fd completion_fd() const noexcept {
+    return background_ ? background_->completion_fd() : os::Fd::none;
+  }
   /// Makes at most some dozens of calls for the jobs that are due at `now`. Returns the names that
   /// ended.
   std::vector<Cleaned> step(os::Instant now);
 
  private:
-  using Number = Deeds::Number;
+  using Number = BackgroundJobs::Number;
   struct Level {
     os::UniqueFd folder;
     std::string name;  // in the level above, or the whole path
@@ -123,8 +125,8 @@ class Cleaner final : public CleanUpQueue {
   Number last_number_ = 0;
   os::Instant last_step_{0};
   std::size_t aside_ = 0;
-  os::Instant alone_until_{0};    // no thread could be started
-  std::unique_ptr<Deeds> deeds_;  // the last member, so that its thread ends first
+  os::Instant alone_until_{0};                  // no thread could be started
+  std::unique_ptr<BackgroundJobs> background_;  // the last member, so that its thread ends first
 };
 
 }  // namespace lastref::tracker

@@ -207,7 +207,7 @@ Status Daemon::round(std::optional<std::chrono::nanoseconds> timeout) {
   members.clear();
   items.push_back(
       {.fd = accept_failures_ == 0 ? listener_.get() : os::Fd::none, .want_read = true});
-  items.push_back({.fd = cleaner_.news(), .want_read = true});
+  items.push_back({.fd = cleaner_.completion_fd(), .want_read = true});
   for (const auto& [id, connection] : connections_) {
     items.push_back({.fd = connection.link.fd(),
                      .want_read = true,
@@ -668,7 +668,7 @@ Status Daemon::wait_for_clean_up() {
       return ok();
     }
   }
-  std::array items{os::PollItem{.fd = cleaner_.news(), .want_read = true}};
+  std::array items{os::PollItem{.fd = cleaner_.completion_fd(), .want_read = true}};
   const auto waited = os_.poll(items, timeout);
   if (!waited && waited.error().code != std::errc::interrupted &&
       ++poll_failures_ == failures_max) {

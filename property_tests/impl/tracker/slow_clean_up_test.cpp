@@ -146,7 +146,7 @@ TEST_P(BrokenAside, cleans_up_all_the_same_T10) {
   while (!cleaner.empty()) {
     // As in the tracker's loop: waits for a message of the thread, or the due time.
     const auto due = cleaner.due();
-    std::array items{os::PollItem{.fd = cleaner.news(), .want_read = true}};
+    std::array items{os::PollItem{.fd = cleaner.completion_fd(), .want_read = true}};
     ASSERT_TRUE(due || items[0].fd != os::Fd::none);
     ASSERT_TRUE(os.poll(
         items, due ? std::optional(std::max(*due - os.now(), os::Instant(0))) : std::nullopt));
@@ -198,7 +198,7 @@ class AskingOs final : public os::KernelOs {
   Status send(os::Fd socket, os::Bytes bytes, std::span<const os::Fd> fds) noexcept override {
     if (const auto message = decode(bytes);
         message && message->verb == Verb::reply && message->id == question) {
-      worst_ = std::max(worst_, deeds_ - asked_at_);
+      worst_ = std::max(worst_, background_ - asked_at_);
       asked_ = false;
     }
     return KernelOs::send(socket, bytes, fds);
@@ -208,8 +208,8 @@ class AskingOs final : public os::KernelOs {
   static constexpr std::uint32_t question = 77777;
 
   void did() {
-    ++deeds_;
-    if (!cleans_up_ || asked_ || deeds_ % 31 != 0) {
+    ++background_;
+    if (!cleans_up_ || asked_ || background_ % 31 != 0) {
       return;
     }
     if (!link_) {
@@ -218,14 +218,14 @@ class AskingOs final : public os::KernelOs {
       link_.emplace(*this, std::move(socket));
     }
     asked_ = true;
-    asked_at_ = deeds_;
+    asked_at_ = background_;
     link_->post(encode({.verb = Verb::probe, .id = question, .entries = {}}));
   }
 
   TreePaths paths_;
   std::string report_;
   std::optional<Link> link_;
-  std::size_t deeds_ = 0;
+  std::size_t background_ = 0;
   std::size_t calls_ = 0;
   std::size_t asked_at_ = 0;
   std::size_t worst_ = 0;
