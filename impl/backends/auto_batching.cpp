@@ -36,7 +36,7 @@ std::size_t AutoBatching::compute_batch_size(int verbose) {
   std::string line;
   std::size_t size = 0;
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     const std::size_t old = size_;
     const char* what = "";
     if (smoothed_ > 0 && smoothed_ < ideal_min) {
@@ -64,7 +64,7 @@ std::size_t AutoBatching::compute_batch_size(int verbose) {
 
 void AutoBatching::batch_completed(std::size_t size, std::chrono::nanoseconds duration) {
   const double seconds = std::chrono::duration<double>(duration).count();
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   if (size == size_) {
     smoothed_ =
         smoothed_ == 0 ? seconds : weight_of_old * smoothed_ + (1 - weight_of_old) * seconds;
@@ -72,7 +72,7 @@ void AutoBatching::batch_completed(std::size_t size, std::chrono::nanoseconds du
 }
 
 void AutoBatching::restart() {
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   size_ = 1;
   smoothed_ = 0;
 }

@@ -23,7 +23,7 @@ Outcome<List> Call::run() {
     dispatch();
     tell();
   } while (wait());
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   if (failure_) {
     return tl::unexpected<Failure>(*std::move(failure_));
   }
@@ -32,7 +32,7 @@ Outcome<List> Call::run() {
 
 /// False when the call is over; true if the caller has something to do.
 bool Call::wait() {
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   caller_waits_ = true;
   while (!may_end() && !is_caller_wanted()) {
     monitor_->wait();
@@ -46,7 +46,7 @@ bool Call::wait() {
 /// Sends as many batches as may be in flight. One thread at a time does this, for all threads.
 void Call::dispatch() {
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     wants_dispatch_ = true;
     if (std::exchange(is_dispatching_, true)) {
       return;
@@ -59,7 +59,7 @@ void Call::dispatch() {
 }
 
 void Call::fail(Failure failure) {
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   if (!failure_ && !is_over_) {
     failure_ = std::move(failure);
   }
@@ -101,19 +101,19 @@ void Call::notify() {
 }
 
 bool Call::goes_on() {
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   is_dispatching_ = std::exchange(wants_dispatch_, false);
   notify();
   return is_dispatching_;
 }
 
 bool Call::has_failed() const {
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   return failure_.has_value();
 }
 
 bool Call::may_send() {
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   return has_space();
 }
 
@@ -140,7 +140,7 @@ bool Call::try_send() {
   sending->size = batch.size();
   sending->at = os_.now();
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     sending->first = results_.size();
     results_.resize(results_.size() + sending->size);
     ++on_their_way_;
@@ -180,7 +180,7 @@ Batch Call::take(std::size_t size) {
     waiting_.pop_front();
   }
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     is_exhausted_ = is_at_end_ && waiting_.empty();
   }
   release_idle();
@@ -200,7 +200,7 @@ std::optional<Task> Call::ask_source() {
 void Call::release_idle() {
   Identities idle;
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     if (!is_exhausted_) {
       return;
     }
@@ -218,7 +218,7 @@ void Call::complete(Sending& sending, BatchOutcome& outcome) {
   }
   if (is_wanted()) {
     go_on();
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     end_batch();
   }
 }
@@ -231,7 +231,7 @@ void Call::end_batch() {
 
 /// Whether the thread that has called back has more to do than to end the batch. If not, ends it.
 bool Call::is_wanted() {
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   wants_dispatch_ = true;
   if (is_to_send() || (is_to_tell() && !caller_waits_)) {
     // The caller reports if it has nothing else to do: sending is more urgent here.
@@ -250,7 +250,7 @@ void Call::take_results(Sending& sending, BatchOutcome& outcome) {
   backend_->batch_completed(sending.size, now - sending.at);
   std::vector<Array::Identity> unused;
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     --on_their_way_;
     if (outcome && !is_over_) {
       std::ranges::move(*outcome, results_.begin() + static_cast<std::ptrdiff_t>(sending.first));
@@ -268,7 +268,7 @@ void Call::take_results(Sending& sending, BatchOutcome& outcome) {
   }
   sending.inputs.clear();
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     for (const Array::Identity& input : unused) {
       // An array without other owners is destroyed now; one that was sent again meanwhile has a
       // use.
@@ -289,7 +289,7 @@ void Call::go_on() {
     fail(*std::move(thrown));
   }
   if (!is_free) {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     caller_goes_on_ = true;
     notify();
     return;
@@ -300,7 +300,7 @@ void Call::go_on() {
 
 void Call::catch_up() {
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     if (caller_waits_ || !(is_to_send() || is_to_tell())) {
       return;  // A waiting caller is notified, now or later.
     }
@@ -314,7 +314,7 @@ void Call::tell() {
     return;
   }
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     if (tales_.empty() || std::exchange(is_telling_, true)) {
       return;
     }
@@ -342,7 +342,7 @@ void Call::tell() {
 
 /// False if there is nothing to report: then no thread reports any more.
 bool Call::next_progress(CallProgress& progress) {
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   if (failure_ || is_over_) {
     tales_.clear();
   }

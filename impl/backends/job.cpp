@@ -30,7 +30,7 @@ std::string describe(const TasksOfBatch& tasks) {
 }
 
 bool JobsHome::is_telling(os::Pid thread) const {
-  const os::Held held(*monitor);
+  const os::MonitorLock held(*monitor);
   const Job* job = telling;
   while (job != nullptr && job->telling_thread_ != thread) {
     job = job->next_telling_;
@@ -39,7 +39,7 @@ bool JobsHome::is_telling(os::Pid thread) const {
 }
 
 void JobsHome::wait_for_tellers() const {
-  const os::Held held(*monitor);
+  const os::MonitorLock held(*monitor);
   while (telling != nullptr) {
     monitor->wait();
   }
@@ -56,7 +56,7 @@ const BatchOutcome& Job::get() {
   }
   for (;;) {
     tell();
-    const os::Held held(*home_->monitor);
+    const os::MonitorLock held(*home_->monitor);
     if (state_ == State::waiting || state_ == State::telling) {
       home_->monitor->wait();
     }
@@ -70,12 +70,12 @@ bool Job::is_ready() const {
   if (!home_->is_ours()) {
     return true;
   }
-  const os::Held held(*home_->monitor);
+  const os::MonitorLock held(*home_->monitor);
   return state_ != State::waiting;
 }
 
 void Job::arrive(Reply reply) {
-  const os::Held held(*home_->monitor);
+  const os::MonitorLock held(*home_->monitor);
   reply_ = std::move(reply);
   state_ = State::arrived;
   home_->monitor->notify_all();
@@ -83,7 +83,7 @@ void Job::arrive(Reply reply) {
 
 bool Job::claim() {
   const os::Pid thread = home_->os.thread_id();
-  const os::Held held(*home_->monitor);
+  const os::MonitorLock held(*home_->monitor);
   if (state_ != State::arrived) {
     return false;
   }
@@ -103,7 +103,7 @@ void Job::tell() {
   }
   reply_ = Failure();
   call_back(std::exchange(callback_, nullptr), outcome);
-  const os::Held held(*home_->monitor);
+  const os::MonitorLock held(*home_->monitor);
   outcome_ = std::move(outcome);
   state_ = State::told;
   Job** link = &home_->telling;

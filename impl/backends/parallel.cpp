@@ -58,7 +58,7 @@ struct Parallel::State {
   bool is_ours() const noexcept { return os.process_token() == token; }
 
   void set_call(std::shared_ptr<backends::Call> its_call) {
-    const os::Held held(*monitor);
+    const os::MonitorLock held(*monitor);
     call.swap(its_call);
   }
 
@@ -131,7 +131,7 @@ Outcome<List> Parallel::run_begun(const TaskSource& source) {
                                                                            .n_jobs = state.n_jobs,
                                                                            .source = source});
   {
-    const os::Held held(*state.monitor);
+    const os::MonitorLock held(*state.monitor);
     state.call = call;
     if (state.is_aborted) {
       call->abort();
@@ -172,7 +172,7 @@ Outcome<List> Parallel::run(const TaskSource& source) {
     return failed(backends::not_ours());
   }
   {
-    const os::Held held(*state_->monitor);
+    const os::MonitorLock held(*state_->monitor);
     if (std::exchange(state_->is_busy, true)) {
       return failed(
           backends::error_about(std::errc::device_or_resource_busy, "another call is running"));
@@ -185,7 +185,7 @@ Outcome<List> Parallel::run(const TaskSource& source) {
     state_->works = nullptr;
     outcome = tl::unexpected<Failure>(*std::move(thrown));
   }
-  const os::Held held(*state_->monitor);
+  const os::MonitorLock held(*state_->monitor);
   state_->is_busy = false;
   return outcome;
 }
@@ -212,7 +212,7 @@ void Parallel::abort() {
     return;
   }
   // Held to the end, so that a late abort cannot end the workers of another call.
-  const os::Held held(*state_->monitor);
+  const os::MonitorLock held(*state_->monitor);
   if (!state_->is_busy) {
     return;
   }

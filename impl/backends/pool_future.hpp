@@ -102,7 +102,7 @@ class PoolFuture : public Future {
     if (!home_->is_ours()) {
       return outcome_in_child();
     }
-    const os::Held held(*home_->monitor);
+    const os::MonitorLock held(*home_->monitor);
     while (!outcome_) {
       home_->monitor->wait();
     }
@@ -113,14 +113,14 @@ class PoolFuture : public Future {
     if (!home_->is_ours()) {
       return true;
     }
-    const os::Held held(*home_->monitor);
+    const os::MonitorLock held(*home_->monitor);
     return outcome_.has_value();
   }
 
   /// Called once.
   void finish(BatchOutcome outcome) {
     call_back(std::exchange(callback_, nullptr), outcome);
-    const os::Held held(*home_->monitor);
+    const os::MonitorLock held(*home_->monitor);
     outcome_ = std::move(outcome);
     home_->monitor->notify_all();
   }

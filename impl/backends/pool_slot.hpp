@@ -21,7 +21,7 @@ class PoolSlot {
 
   /// None if there is none.
   std::shared_ptr<Pool> pool() const {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     return pool_;
   }
 
@@ -42,7 +42,7 @@ class PoolSlot {
   Result<Configured> replace_once(bool wish, Make make) {
     LASTREF_CHECK(check_thread());
     {
-      const os::Held held(*monitor_);
+      const os::MonitorLock held(*monitor_);
       if (const auto other = replacing_; other && other->wish == wish) {
         while (!other->answer) {
           monitor_->wait();
@@ -55,7 +55,7 @@ class PoolSlot {
     set_replacing(mine);
     auto answer = os::within_memory("a backend", [&] { return end_and(make); });
     {
-      const os::Held held(*monitor_);
+      const os::MonitorLock held(*monitor_);
       if (!os::had_memory([&] { mine->answer = answer; })) {
         mine->answer = os::no_memory("a backend");
       }
@@ -77,7 +77,7 @@ class PoolSlot {
    public:
     explicit Turn(PoolSlot& slot) : slot_(slot) {
       const os::Pid thread = slot_.os_.thread_id();
-      const os::Held held(*slot_.monitor_);
+      const os::MonitorLock held(*slot_.monitor_);
       while (slot_.taken_by_) {
         slot_.monitor_->wait();
       }
@@ -86,7 +86,7 @@ class PoolSlot {
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
     ~Turn() {
-      const os::Held held(*slot_.monitor_);
+      const os::MonitorLock held(*slot_.monitor_);
       slot_.taken_by_ = std::nullopt;
       slot_.monitor_->notify_all();
     }
@@ -102,7 +102,7 @@ class PoolSlot {
     std::shared_ptr<Pool> current;
     bool has_turn = false;
     {
-      const os::Held held(*monitor_);
+      const os::MonitorLock held(*monitor_);
       current = pool_;
       has_turn = taken_by_ == thread;
     }
@@ -127,11 +127,11 @@ class PoolSlot {
   }
 
   void set(std::shared_ptr<Pool> pool) {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     pool_.swap(pool);
   }
   void set_replacing(std::shared_ptr<const Replacing> replacing) {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     replacing_ = std::move(replacing);
   }
 

@@ -75,11 +75,11 @@ struct ProcessBackend::State {
   }
 
   std::shared_ptr<const Travel> travel() const {
-    const os::Held held(*monitor);
+    const os::MonitorLock held(*monitor);
     return travel_;
   }
   void set_travel(std::shared_ptr<const Travel> travel) {
-    const os::Held held(*monitor);
+    const os::MonitorLock held(*monitor);
     travel_.swap(travel);
   }
 
@@ -252,7 +252,7 @@ Status ProcessBackend::start_call() {
     std::string call;
     {
       // A name of its own, so that nothing that arrives late from one call gets into another.
-      const os::Held held(*state_->monitor);
+      const os::MonitorLock held(*state_->monitor);
       call = "call" + std::to_string(++state_->calls);
       state_->call = call;
     }
@@ -270,7 +270,7 @@ Status ProcessBackend::stop_call() {
     }
     std::optional<std::string> call;
     {
-      const os::Held held(*state_->monitor);
+      const os::MonitorLock held(*state_->monitor);
       call.swap(state_->call);  // A copy would need memory.
     }
     if (!call) {

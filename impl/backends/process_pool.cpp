@@ -62,7 +62,7 @@ Status ProcessPool::start_hearer(std::size_t at) {
   os::UniqueFd read(os_, ends.read);
   os::UniqueFd write(os_, ends.write);
   // The first listener checks both when a worker dies.
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   Hearer& hearer = hearers_[at];
   hearer.wake_read = std::move(read);
   hearer.wake_write = std::move(write);
@@ -92,7 +92,7 @@ Outcome<FuturePtr> ProcessPool::send(const Batch& batch, Callback callback, bool
   job->sent.push_back(std::move(encoded->sent));
   job->tasks = tasks_of(batch);
   Jobs jobs(1, job);
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   if (ending_) {
     return tl::unexpected<Failure>(canceled().error());
   }
@@ -119,7 +119,7 @@ bool ProcessPool::is_busy() const {
 
 bool ProcessPool::is_mine(os::Pid thread) const {
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     if (std::ranges::any_of(hearers_, [&](const Hearer& each) { return each.id == thread; })) {
       return true;
     }
@@ -128,7 +128,7 @@ bool ProcessPool::is_mine(os::Pid thread) const {
 }
 
 void ProcessPool::cancel() {
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   if (!canceled_ && !broken_ && !ending_) {
     os_.saw(Probe::pool_canceled);
     canceled_ = true;
@@ -138,7 +138,7 @@ void ProcessPool::cancel() {
 
 bool ProcessPool::step_aside(bool waits, Deferred& work) {
   const os::Pid thread = os_.thread_id();
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   Hearer& leader = hearers_[leader_];
   Hearer& other = hearers_[1 - leader_];
   if (leader.id != thread) {
@@ -180,7 +180,7 @@ void ProcessPool::defer(Deferred& work) {
 }
 
 bool ProcessPool::is_broken() const {
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   return broken_.has_value();
 }
 
@@ -305,7 +305,7 @@ Jobs ProcessPool::take_all_jobs() {
 
 void ProcessPool::end() {
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     if (!ending_) {
       ending_ = true;
       monitor_->notify_all();
@@ -331,7 +331,7 @@ void ProcessPool::end() {
 /// What each of the two listener threads does.
 void ProcessPool::run(std::size_t at) {
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     hearers_[at].id = os_.thread_id();
   }
   for (;;) {
@@ -347,7 +347,7 @@ void ProcessPool::run(std::size_t at) {
 /// The pool cannot continue. Only the leader ends it; the other thread only kills the workers.
 void ProcessPool::give_in(std::size_t at, const Failure& failure) {
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     if (!may_lead(at)) {
       const Error* error = std::get_if<Error>(&failure);
       const Error unknown;
@@ -387,7 +387,7 @@ void ProcessPool::serve(std::size_t at) {
 
 /// Waits while there is nothing to do. `job` is the one to report.
 ProcessPool::Next ProcessPool::next(std::size_t at, JobPtr& job) {
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   Hearer& self = hearers_[at];
   self.is_away = false;
   for (;;) {
@@ -436,7 +436,7 @@ bool ProcessPool::may_catch_up(std::size_t at) const {
 void ProcessPool::catch_up() {
   std::shared_ptr<Deferred> work;
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     if (!deferred_.empty()) {
       work = deferred_.front().lock();
       deferred_.pop_front();
@@ -467,7 +467,7 @@ std::optional<std::chrono::nanoseconds> ProcessPool::poll_timeout() {
 }
 
 void ProcessPool::end_the_silent() {
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   if (broken_) {
     return;  // As in kill_all_for.
   }
@@ -508,7 +508,7 @@ void ProcessPool::listen(std::size_t at) {
   bool leads = false;
   bool is_new = false;
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     if (ending_ || broken_) {
       return;
     }
@@ -544,7 +544,7 @@ void ProcessPool::listen(std::size_t at) {
     act(at, items);
     return;
   }
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   self.has_seen =
       std::any_of(items.begin() + 1, items.end(), [](const auto& item) { return item.readable; });
 }
@@ -557,7 +557,7 @@ void ProcessPool::act(std::size_t at, const std::vector<os::PollItem>& items) {
       return;
     }
     if (items[item + 2].writable || items[item + 2].hung_up) {
-      const os::Held held(*monitor_);
+      const os::MonitorLock held(*monitor_);
       flush(worker);
     }
     if (items[item].readable && reap(at, worker)) {
@@ -568,7 +568,7 @@ void ProcessPool::act(std::size_t at, const std::vector<os::PollItem>& items) {
 
 /// Whether it still leads after a callback.
 bool ProcessPool::goes_on(std::size_t at) {
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   if (leader_ != at) {
     return false;
   }
@@ -588,7 +588,7 @@ void ProcessPool::drain(Hearer& hearer) {
       break;
     }
   }
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   // A thread that wakes us after the read writes nothing, but it acted before our next check.
   hearer.is_woken = false;
   if (!read) {
@@ -624,7 +624,7 @@ bool ProcessPool::read(std::size_t at, WorkerProcess& worker) {
   }
   if (worker.results.at_end()) {
     // It will never send anything again, whether it is dead already or has closed its pipe.
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     give_up(worker);
   }
   return true;
@@ -635,7 +635,7 @@ bool ProcessPool::obey(WorkerProcess& worker, const Message& message) {
   if (message.kind == Kind::gave_up) {
     const Result<Failure> why = decode_failure(message.body);
     const Error* const error = why ? std::get_if<Error>(&*why) : nullptr;
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     if (error != nullptr && error->code != std::errc::not_enough_memory) {
       worker.reason = lastref::describe(*error);
     } else if (error != nullptr && !worker.trouble) {
@@ -668,7 +668,7 @@ bool ProcessPool::obey(WorkerProcess& worker, const Message& message) {
 /// The job that the worker has finished, after the worker got another. None if the number is wrong.
 Jobs ProcessPool::take_job(WorkerProcess& worker, std::uint64_t number, std::int64_t busy) {
   Jobs job;
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   if (worker.in_flight.empty() || worker.in_flight.front()->number != number) {
     return job;
   }
@@ -679,7 +679,7 @@ Jobs ProcessPool::take_job(WorkerProcess& worker, std::uint64_t number, std::int
 }
 
 void ProcessPool::distrust(WorkerProcess& worker, Error trouble) {
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   if (ending_ || broken_) {  // No job is left to fail for it.
     os::report_quietly(os_, [&] { return "lastref: a worker is killed: " + describe(trouble); });
   }
@@ -705,7 +705,7 @@ bool ProcessPool::reap(std::size_t at, WorkerProcess& worker) {
   TerminatedWorker dead{.pid = worker.pid, .exit = reaped.exit, .reason = std::move(worker.reason)};
   Failure failure;
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     if (!worker.in_flight.empty()) {
       static_cast<void>(
           os::had_memory([&] { dead.task = describe(worker.in_flight.front()->tasks); }));
@@ -731,7 +731,7 @@ void ProcessPool::break_down(const Failure& failure) {
   Jobs jobs;
   bool kills = false;
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     jobs = take_all_jobs();
     kills = !jobs.empty() || !ending_;
     if (!broken_) {
@@ -770,7 +770,7 @@ void ProcessPool::finish(Jobs job, Reply reply) {
     parts_.release_gone();
     return;
   }
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   untold_.splice(untold_.end(), job);
   wake(hearers_[1 - leader_]);
 }

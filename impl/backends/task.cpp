@@ -114,7 +114,7 @@ struct Describe {
 
 Session Session::lead(os::Os& os) try {
   os::ProcessObjects& objects = os.objects();
-  const os::Held held(objects.monitor());
+  const os::MonitorLock held(objects.monitor());
   std::erase_if(objects.memberships, [](const auto& item) { return item.second.client.expired(); });
   os::ProcessObjects::Membership& shared = objects.memberships[&os];
   auto client = std::static_pointer_cast<tracker::Client>(shared.client.lock());
@@ -133,7 +133,7 @@ Session Session::lead(os::Os& os) try {
 }
 
 Session Session::of_worker(os::Os& os, const std::shared_ptr<tracker::Client>& client) try {
-  const os::Held held(os.objects().monitor());
+  const os::MonitorLock held(os.objects().monitor());
   os.objects().memberships[&os] = {.client = client, .in_worker = true};
   Session session = of(os, client);
   session.in_worker = true;

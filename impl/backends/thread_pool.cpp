@@ -33,7 +33,7 @@ Result<std::shared_ptr<ThreadPool>> ThreadPool::start(Session session,
 Outcome<FuturePtr> ThreadPool::submit(Batch batch, Callback callback) {
   return sent_within_memory([&]() -> Outcome<FuturePtr> {
     auto future = std::make_shared<PoolFuture>(home_, std::move(callback));
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     if (ending_) {
       return tl::unexpected<Failure>(canceled().error());
     }
@@ -45,13 +45,13 @@ Outcome<FuturePtr> ThreadPool::submit(Batch batch, Callback callback) {
 
 void ThreadPool::run() {
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     ids_.push_back(session_.os->thread_id());
   }
   for (;;) {
     Job job;
     {
-      const os::Held held(*monitor_);
+      const os::MonitorLock held(*monitor_);
       while (queue_.empty() && !ending_) {
         monitor_->wait();
       }
@@ -67,7 +67,7 @@ void ThreadPool::run() {
 
 void ThreadPool::end() {
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     ending_ = true;
     monitor_->notify_all();
   }
@@ -89,7 +89,7 @@ void ThreadPool::cancel_waiting_jobs() {
 }
 
 bool ThreadPool::is_mine(os::Pid thread) const {
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   return std::ranges::find(ids_, thread) != ids_.end();
 }
 

@@ -168,7 +168,7 @@ Result<OwnFile> OwnFile::create(os::Os& os,
   Status opened = ok();
   if (is_lock) {
     // A sweep of this process must not run in between, and close the file that will be locked.
-    const os::Held held(os.objects().monitor());
+    const os::MonitorLock held(os.objects().monitor());
     opened = made.open_new();
     if (opened) {
       os.objects().locked_files.emplace(made.status_.device, made.status_.inode);
@@ -261,7 +261,7 @@ Status OwnFile::remove() noexcept {
   open_.close_quietly();
   // One that was moved away has no name left.
   if (std::exchange(is_lock_, false) && reference_ && is_ours()) {
-    const os::Held held(os_->objects().monitor());
+    const os::MonitorLock held(os_->objects().monitor());
     os_->objects().locked_files.erase({status_.device, status_.inode});
   }
   if (!reference_ && !lock_) {

@@ -56,7 +56,7 @@ Result<std::vector<std::string>> names_in(os::Os& os, const std::string& folder)
 /// closing the file would drop it.
 bool is_locked_here(os::Os& os, const os::FileStatus& file) {
   os::ProcessObjects& objects = os.objects();
-  const os::Held held(objects.monitor());
+  const os::MonitorLock held(objects.monitor());
   return objects.locked_files.contains({file.device, file.inode}) ||
          objects.is_locked_by_another_copy({file.device, file.inode}, {});
 }

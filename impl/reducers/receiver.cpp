@@ -59,7 +59,7 @@ class Receiver::Loan {
         state_(states_->here()),
         references_(std::move(references)),
         file_{.type = ResourceType::file, .name = std::move(path)} {
-    const os::Held held(*state_.monitor);
+    const os::MonitorLock held(*state_.monitor);
     ++state_.temporaries[file_.name];
   }
   Loan(const Loan&) = delete;
@@ -69,7 +69,7 @@ class Receiver::Loan {
       return;  // A forked child has a copy of the reference; its parent releases it.
     }
     {
-      const os::Held held(*state_.monitor);
+      const os::MonitorLock held(*state_.monitor);
       const auto found = state_.temporaries.find(file_.name);
       if (--found->second == 0) {
         state_.temporaries.erase(found);
@@ -114,7 +114,7 @@ bool Receiver::is_temporary(const std::string& path) const {
   if (state == nullptr) {
     return false;  // Nothing was received here.
   }
-  const os::Held held(*state->monitor);
+  const os::MonitorLock held(*state->monitor);
   return state->temporaries.contains(path);
 }
 

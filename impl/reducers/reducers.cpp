@@ -147,7 +147,7 @@ class ForwardReducer::Dumping {
  public:
   Dumping(ForwardReducer& reducer, Array::Identity identity)
       : mine_(reducer.mine_.here()), identity_(std::move(identity)) {
-    const os::Held held(*mine_.monitor);
+    const os::MonitorLock held(*mine_.monitor);
     while (!mine_.dumping.insert(identity_).second) {
       reducer.os_.saw(Probe::dump_shared);
       mine_.monitor->wait();
@@ -156,7 +156,7 @@ class ForwardReducer::Dumping {
   Dumping(const Dumping&) = delete;
   Dumping& operator=(const Dumping&) = delete;
   ~Dumping() {
-    const os::Held held(*mine_.monitor);
+    const os::MonitorLock held(*mine_.monitor);
     mine_.dumping.erase(identity_);
     mine_.monitor->notify_all();
   }
@@ -176,7 +176,7 @@ class ForwardReducer::Known {
   Known& operator=(const Known&) = delete;
   ~Known() {
     if (const auto list = gone_.lock(); list && file_.front()) {
-      const os::Held held(*list->monitor);
+      const os::MonitorLock held(*list->monitor);
       list->files.splice(list->files.end(), file_);
     }
   }
@@ -364,7 +364,7 @@ Status ForwardReducer::release_gone() {
     std::list<std::shared_ptr<const TemporaryFile>> files;
     {
       Gone& gone = *mine_.here().gone;
-      const os::Held held(*gone.monitor);
+      const os::MonitorLock held(*gone.monitor);
       files.swap(gone.files);
     }
     Status all = ok();

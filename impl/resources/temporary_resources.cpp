@@ -149,7 +149,7 @@ class TemporaryResources::Visit {
   Visit& operator=(Visit&& other) = delete;
   ~Visit() {
     if (life_ && --life_->visitors == 0 && life_->is_closing) {
-      const os::Held held(*life_->monitor);
+      const os::MonitorLock held(*life_->monitor);
       life_->monitor->notify_all();
     }
   }
@@ -211,7 +211,7 @@ Status TemporaryResources::set_current_context(const std::string& id) {
   return os::within_memory("a context", [&]() -> Status {
     LASTREF_TRY(visit, enter_process());
     LASTREF_CHECK(register_new_context(id));
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     current_ = id;
     return ok();
   });
@@ -221,7 +221,7 @@ Status TemporaryResources::register_new_context(const std::string& id) {
   return os::within_memory("a context", [&]() -> Status {
     LASTREF_TRY(visit, enter_process());
     LASTREF_CHECK(check_context(id));
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     if (!contexts_.contains(id)) {
       contexts_.emplace(id, std::make_shared<Context>(Context{.id = id}));
     }
@@ -230,7 +230,7 @@ Status TemporaryResources::register_new_context(const std::string& id) {
 }
 
 Result<TemporaryResources::ContextPtr> TemporaryResources::current() {
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   const auto found = contexts_.find(current_);
   if (found == contexts_.end()) {
     return canceled(current_);
@@ -266,7 +266,7 @@ Result<TempFolder> TemporaryResources::resolve_temp_folder_name() {
   return os::within_memory("a folder", [&]() -> Result<TempFolder> {
     LASTREF_TRY(visit, enter_process());
     LASTREF_TRY(context, current());
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     LASTREF_CHECK(choose(*context));
     return *context->location;
   });
@@ -457,7 +457,7 @@ auto TemporaryResources::attempt(Context& context, const std::function<Status(os
   os::PathAt part(os::Fd::none, name + ".part");
   os::PathAt whole(os::Fd::none, name);
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     if (!context.is_open) {
       return canceled(context.id);
     }
@@ -485,7 +485,7 @@ auto TemporaryResources::attempt(Context& context, const std::function<Status(os
         os::within_memory("a file", [&] { return os::about(file->path(), std::move(filled)); });
   }
   auto cause = filled || is_refused ? AttemptError::Cause::other : AttemptError::Cause::location;
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   if (filled && life_->is_at_exit) {
     static_cast<void>(os::discard(os_, whole));
     filled = os::within_memory("a file", [&]() -> Status { return at_exit(context.id); });
@@ -530,7 +530,7 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::publish(
     LASTREF_TRY(visit, enter_process());
     LASTREF_TRY(context, current());
     const auto has_failed = [&] {
-      const os::Held held(*monitor_);
+      const os::MonitorLock held(*monitor_);
       return context->shared_memory_failed;
     };
     for (int lives = 1;;) {
@@ -540,7 +540,7 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::publish(
         return file;
       }
       const bool is_gone = file.error().code == std::errc::no_such_file_or_directory;
-      const os::Held held(*monitor_);
+      const os::MonitorLock held(*monitor_);
       if (context->shared_memory_failed != had_failed) {
         os_.saw(Probe::others_chose_location);
         continue;  // They were faster.
@@ -565,7 +565,7 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::publish(
 Result<std::optional<Reference>> TemporaryResources::lend(const TemporaryFile& file) {
   return os::within_memory("a file", [&]() -> Result<std::optional<Reference>> {
     LASTREF_TRY(visit, enter_process());
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     if (!file.owned_) {
       return std::optional<Reference>();
     }
@@ -578,7 +578,7 @@ Result<std::optional<Reference>> TemporaryResources::lend(const TemporaryFile& f
 Status TemporaryResources::release(const TemporaryFile& file) {
   return os::within_memory("a file", [&]() -> Status {
     LASTREF_TRY(visit, enter_process());
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     if (!std::exchange(file.owned_, false)) {
       return ok();
     }
@@ -599,7 +599,7 @@ TemporaryResources::~TemporaryResources() {
                     std::move(left_));
     return;
   }
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   life_->is_closing = true;
   while (life_->visitors > 0) {
     monitor_->wait();
@@ -623,7 +623,7 @@ TemporaryResources::~TemporaryResources() {
 std::unique_ptr<os::ExitHook> TemporaryResources::finalise_at_exit(
     const std::shared_ptr<Folder>& folder) {
   return os_.at_exit([life = life_, weak = std::weak_ptr<Folder>(folder)]() LASTREF_NOT_CHECKED {
-    const os::Held held(*life->monitor);
+    const os::MonitorLock held(*life->monitor);
     const std::shared_ptr<Folder> left = weak.lock();
     if (life->manager == nullptr) {
       return;
@@ -733,7 +733,7 @@ Status TemporaryResources::unregister_temporary_resources(
     const std::optional<std::string>& context) {
   return os::within_memory("a context", [&]() -> Status {
     LASTREF_TRY(visit, enter_process());
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     Status first = ok();
     for (const auto& [id, each] : contexts_) {
       if (each->folder && (!context || id == *context)) {
@@ -748,7 +748,7 @@ Status TemporaryResources::try_delete_folder(bool allow_non_empty,
                                              const std::optional<std::string>& context) {
   return os::within_memory("a context", [&]() -> Status {
     LASTREF_TRY(visit, enter_process());
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     for (const auto& [id, each] : take_contexts(context)) {
       if (const auto folder = std::exchange(each->folder, nullptr)) {
         delete_or_leave(folder, allow_non_empty);
@@ -762,7 +762,7 @@ Status TemporaryResources::clean_temporary_resources(const std::optional<std::st
                                                      CleanUpOptions options) {
   return os::within_memory("a context", [&]() -> Status {
     LASTREF_TRY(visit, enter_process());
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     Status first = ok();
     for (const auto& [id, each] : take_contexts(context)) {
       const std::shared_ptr<Folder> folder = std::exchange(each->folder, nullptr);

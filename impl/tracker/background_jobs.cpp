@@ -1,9 +1,10 @@
+#include "impl/tracker/background_jobs.hpp"
+
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "impl/os/within_memory.hpp"
-#include "impl/tracker/background_jobs.hpp"
 
 namespace lastref::tracker {
 
@@ -20,7 +21,7 @@ Result<std::unique_ptr<BackgroundJobs>> BackgroundJobs::start(os::Os& os) {
 BackgroundJobs::~BackgroundJobs() {
   if (thread_) {
     {
-      const os::Held held(*monitor_);
+      const os::MonitorLock held(*monitor_);
       stopping_ = true;
       monitor_->notify_all();
     }
@@ -29,7 +30,7 @@ BackgroundJobs::~BackgroundJobs() {
 }
 
 void BackgroundJobs::serve() {
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   for (;;) {
     while (waiting_.empty() && !stopping_) {
       monitor_->wait();
@@ -67,18 +68,18 @@ void BackgroundJobs::report(const Error& error) noexcept {
 void BackgroundJobs::give(Number number, std::function<void()> job) {
   std::list<Job> given;
   given.push_back({.number = number, .act = std::move(job)});
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   waiting_.splice(waiting_.end(), given);
   monitor_->notify_all();
 }
 
 bool BackgroundJobs::take_back(Number number) {
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   return std::erase_if(waiting_, [&](const Job& job) { return job.number == number; }) > 0;
 }
 
 std::list<BackgroundJobs::Job> BackgroundJobs::collect() noexcept {
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   if (done_.empty()) {
     return {};
   }

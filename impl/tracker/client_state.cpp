@@ -72,7 +72,7 @@ void Client::State::say_the_rest() {
 
 Client::State::~State() {
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     stopping_ = true;
     // The lock is released first: the tracker must not see a member that is leaving and wait for
     // its death. A root stays the root until it has checked the state that it leaves.
@@ -131,7 +131,7 @@ void Client::State::clean_up_behind_tracker() {
 }
 
 Status Client::State::ready() {
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   LASTREF_CHECK(start());
   wait_while([&]() LASTREF_REQUIRES(*monitor_) { return !announced_; });
   return announced_ && !broken_ ? ok() : why_not();
@@ -139,7 +139,7 @@ Status Client::State::ready() {
 
 Result<std::string> Client::State::tree() {
   if (root_) {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     if (started_ && !broken_) {
       LASTREF_TRY(lost, find_lost(os_, paths_, lock_, parts_));
       LASTREF_CHECK(lost.any() ? replace_tracker() : ok());
@@ -195,7 +195,7 @@ Status Client::State::request(Verb verb,
     request.message.entries.push_back({.resource = *resource, .identity = identity});
   }
   std::map<std::uint32_t, Request*> unanswered;
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   last_id_ = (last_id_ + 1) & ~nonce_bit;
   const std::uint32_t id = last_id_;
   request.message.id = id;
@@ -227,7 +227,7 @@ Status Client::State::request(Verb verb,
 
 Status Client::State::hold(const Resource& resource) {
   LASTREF_CHECK(ready());
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   Packet packet = encode({.verb = Verb::hold, .entries = {{.resource = resource}}});
   if (link_ && !os::had_memory([&]() LASTREF_REQUIRES(*monitor_) { read_answers(); })) {
     // The message that the name was forgotten may be here unread; it belongs to the earlier use of
@@ -255,7 +255,7 @@ Status Client::State::hold(const Resource& resource) {
 }
 
 Status Client::State::release(const Resource& resource) {
-  const os::Held held(*monitor_);
+  const os::MonitorLock held(*monitor_);
   LASTREF_CHECK(start());
   Packet packet = encode({.verb = Verb::release, .entries = {{.resource = resource}}});
   let_go_of(resource);
@@ -517,7 +517,7 @@ void Client::State::serve() {
     std::string notice;
     bool had_memory = true;
     {
-      const os::Held held(*monitor_);
+      const os::MonitorLock held(*monitor_);
       had_memory =
           os::had_memory([&]() LASTREF_REQUIRES(*monitor_) { goes_on = act(items, notice); });
       if (!had_memory) {
@@ -552,7 +552,7 @@ bool Client::State::wait(std::span<os::PollItem> items) {
   std::optional<std::chrono::nanoseconds> timeout;
   bool may_be_silent = false;
   {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     if (stopping_ || broken_) {
       return false;
     }
@@ -587,7 +587,7 @@ bool Client::State::wait(std::span<os::PollItem> items) {
     item.readable = item.writable = item.hung_up = false;
   }
   if (++poll_failures_ == poll_failures_max) {
-    const os::Held held(*monitor_);
+    const os::MonitorLock held(*monitor_);
     give_up(std::move(ready.error()));
     return false;
   }

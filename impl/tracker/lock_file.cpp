@@ -33,7 +33,7 @@ LockFile& LockFile::operator=(LockFile&& other) noexcept {
 }
 
 Result<LockFile> LockFile::create(os::Os& os, const std::string& path) {
-  const os::Held held(os.objects().monitor());
+  const os::MonitorLock held(os.objects().monitor());
   LASTREF_TRY(file, os::open_file(os, path, {.write = true, .create = true}));
   LASTREF_TRY(made, enter(os, std::move(file), Use::membership));
   if (!made) {
@@ -43,7 +43,7 @@ Result<LockFile> LockFile::create(os::Os& os, const std::string& path) {
 }
 
 Result<LockFile> LockFile::open(os::Os& os, const std::string& path) {
-  const os::Held held(os.objects().monitor());
+  const os::MonitorLock held(os.objects().monitor());
   for (;;) {
     LASTREF_TRY(found, find_or_open(os, path, Use::membership));
     if (found) {
@@ -54,7 +54,7 @@ Result<LockFile> LockFile::open(os::Os& os, const std::string& path) {
 }
 
 Result<std::optional<LockFile>> LockFile::open_to_sweep(os::Os& os, const std::string& path) {
-  const os::Held held(os.objects().monitor());
+  const os::MonitorLock held(os.objects().monitor());
   return find_or_open(os, path, Use::sweep);
 }
 
@@ -157,7 +157,7 @@ void LockFile::close_quietly() noexcept {
     return;  // The process has none yet, as a forked child.
   }
   os::ProcessObjects& objects = *known;
-  const os::Held held(objects.monitor());
+  const os::MonitorLock held(objects.monitor());
   const auto entry = objects.lock_files.find(id_);
   if (entry == objects.lock_files.end()) {
     return;  // A forked child has only a copy of a descriptor that its parent needs.

@@ -58,14 +58,14 @@ class UniqueMap {
 };
 
 /// Holds a Monitor for a scope.
-class LASTREF_SCOPED_CAPABILITY Held {
+class LASTREF_SCOPED_CAPABILITY MonitorLock {
  public:
-  explicit Held(Monitor& monitor) noexcept LASTREF_ACQUIRES(monitor) : monitor_(monitor) {
+  explicit MonitorLock(Monitor& monitor) noexcept LASTREF_ACQUIRES(monitor) : monitor_(monitor) {
     monitor_.lock();
   }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-  ~Held() LASTREF_RELEASES() { monitor_.unlock(); }
+  MonitorLock(const MonitorLock&) = delete;
+  MonitorLock& operator=(const MonitorLock&) = delete;
+  ~MonitorLock() LASTREF_RELEASES() { monitor_.unlock(); }
 
  private:
   Monitor& monitor_;

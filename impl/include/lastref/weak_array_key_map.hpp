@@ -29,7 +29,7 @@ class WeakArrayKeyMap {
 
   std::optional<Value> get(const Array& array) const {
     State& state = state_->here();
-    const os::Held held(*state.monitor);
+    const os::MonitorLock held(*state.monitor);
     const auto found = state.entries.find(array.identity());
     return found == state.entries.end() ? std::nullopt : found->second;
   }
@@ -44,7 +44,7 @@ class WeakArrayKeyMap {
     bool is_new = false;
     {
       const State& state = state_->here();
-      const os::Held held(*state.monitor);
+      const os::MonitorLock held(*state.monitor);
       is_new = !state.entries.contains(array.identity());
     }
     if (is_new) {
@@ -58,7 +58,7 @@ class WeakArrayKeyMap {
           state_));
     }
     State& state = state_->here();
-    const os::Held held(*state.monitor);
+    const os::MonitorLock held(*state.monitor);
     if (const auto found = state.entries.find(array.identity()); found != state.entries.end()) {
       std::swap(found->second, made.begin()->second);
     } else {
@@ -74,7 +74,7 @@ class WeakArrayKeyMap {
   std::optional<Value> take(const Array::Identity& identity) {
     std::optional<Value> old;
     State& state = state_->here();
-    const os::Held held(*state.monitor);
+    const os::MonitorLock held(*state.monitor);
     if (const auto found = state.entries.find(identity); found != state.entries.end()) {
       std::swap(found->second, old);  // The entry stays: its array already has an action.
     }
@@ -84,7 +84,7 @@ class WeakArrayKeyMap {
   /// Number of arrays that have a value.
   std::size_t size() const {
     const State& state = state_->here();
-    const os::Held held(*state.monitor);
+    const os::MonitorLock held(*state.monitor);
     std::size_t count = 0;
     for (const auto& [identity, value] : state.entries) {
       count += value ? 1U : 0U;
@@ -101,7 +101,7 @@ class WeakArrayKeyMap {
 
     void remove(const Identity& identity) {
       std::optional<Value> old;
-      const os::Held held(*monitor);
+      const os::MonitorLock held(*monitor);
       if (const auto found = entries.find(identity); found != entries.end()) {
         std::swap(found->second, old);
         entries.erase(found);

@@ -102,13 +102,13 @@ Status threads_root(Stage& stage) {
   bool seen = false;
   auto thread = os.start_thread([&] {
     wait_readable(os, pipe->read);
-    const os::Held held(*monitor);
+    const os::MonitorLock held(*monitor);
     seen = true;
     monitor->notify_all();
   });
   static_cast<void>(os.write(pipe->write, os::bytes_of("x")));
   {
-    const os::Held held(*monitor);
+    const os::MonitorLock held(*monitor);
     while (!seen) {
       monitor->wait();
     }

@@ -353,8 +353,8 @@ TEST(SimOs, two_threads_that_take_two_monitors_crosswise_deadlock_in_some_order)
       const auto one = os.make_monitor();
       const auto other = os.make_monitor();
       const auto take = [](os::Monitor& first, os::Monitor& second) {
-        const os::Held outer(first);
-        const os::Held inner(second);
+        const os::MonitorLock outer(first);
+        const os::MonitorLock inner(second);
       };
       auto thread = os.start_thread([&] { take(*other, *one); });
       take(*one, *other);

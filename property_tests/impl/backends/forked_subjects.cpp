@@ -187,7 +187,7 @@ struct SessionSubject final : Subject {
         {"(lead)", plainly([&os] { return Session::lead(os); })},
         {"(of_worker)", plainly([this, &os] { return Session::of_worker(os, client); })},
         {"(objects)", plainly([&os] {
-           const os::Held held(os.objects().monitor());
+           const os::MonitorLock held(os.objects().monitor());
            return os.objects().memberships.size();
          })},
     };

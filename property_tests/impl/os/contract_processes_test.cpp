@@ -414,7 +414,7 @@ TEST_P(ThreadsContract, a_monitor_lets_one_thread_in_and_wakes_who_waits) {
     int turn = 0;
     const auto play = [&](int remainder) {
       for (int i = 0; i < rounds; ++i) {
-        const os::Held held(*monitor);
+        const os::MonitorLock held(*monitor);
         while (turn % 2 != remainder) {
           monitor->wait();
         }
