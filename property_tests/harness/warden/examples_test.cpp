@@ -19,7 +19,6 @@
 #include <lastref/kernel_os.hpp>
 #include <lastref/tracker_client.hpp>
 
-#include "harness/kernel/patience.hpp"
 #include "harness/platform/child_process.hpp"
 #include "property_tests/harness/warden/agreement.hpp"
 #include "property_tests/harness/warden/watched.hpp"
