@@ -33,8 +33,8 @@ inline bool is_no_memory(const Error& error) noexcept {
   return error.code == std::errc::not_enough_memory && error.call == Call::none;
 }
 
-/// Runs `body` with the monitors that the caller holds, and returns whether all of its allocations succeeded. Other exceptions of your code
-/// propagate.
+/// Runs `body` with the monitors that the caller holds, and returns whether all of its allocations
+/// succeeded. Other exceptions of your code propagate.
 template <typename Body>
 LASTREF_NOT_CHECKED bool had_memory(Body&& body) {
   try {

@@ -491,7 +491,7 @@ def a_command_has_its_words_as_they_were_given():
     check(again[again.index('--budget') + 1] == '1e-09', again)
     perf('profile', '--', *words)
     check(shown() == wanted, shown())
-    perf('compare', '.', '.', '--', code=2, says='no command stands behind --')
+    perf('compare', '.', '.', '--', code=2, says='no command after --')
     perf('history', '--', 'x', code=2, says='not expected: x')
     perf('profile', '--bench', 'x', '--', 'true', code=2, says='profile takes --bench')
 

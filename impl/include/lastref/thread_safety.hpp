@@ -10,9 +10,9 @@
 #define LASTREF_THREAD_SAFETY(attribute)
 #endif
 
-/// A class whose objects can be locked.
+/// A class of objects that can be locked.
 #define LASTREF_CAPABILITY LASTREF_THREAD_SAFETY(capability("monitor"))
-/// A class whose objects hold a lock while they exist.
+/// A class of objects that hold a lock while they exist.
 #define LASTREF_SCOPED_CAPABILITY LASTREF_THREAD_SAFETY(scoped_lockable)
 /// A variable that is only accessed while the monitor is held.
 #define LASTREF_GUARDED_BY(monitor) LASTREF_THREAD_SAFETY(guarded_by(monitor))
@@ -22,5 +22,5 @@
 #define LASTREF_EXCLUDES(monitor) LASTREF_THREAD_SAFETY(locks_excluded(monitor))
 #define LASTREF_ACQUIRES(...) LASTREF_THREAD_SAFETY(acquire_capability(__VA_ARGS__))
 #define LASTREF_RELEASES(...) LASTREF_THREAD_SAFETY(release_capability(__VA_ARGS__))
-/// A function whose locking cannot be followed; a comment there says why it is right.
+/// A function that the analysis cannot follow; a comment there says why it is right.
 #define LASTREF_NOT_CHECKED LASTREF_THREAD_SAFETY(no_thread_safety_analysis)

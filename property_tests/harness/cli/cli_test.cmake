@@ -39,7 +39,7 @@ function(answers code expression)
   set(section "== lastref ${words}\n${said}")
   string(REPLACE ${FOLDER} FOLDER section "${section}")
   string(REPLACE ${bin} BIN section "${section}")
-  string(REGEX REPLACE "[^\n]* [0-9]+ names in /tmp,[^\n]*\n" "" section "${section}")
+  string(REGEX REPLACE "[^\n]* [0-9]+ names in /(tmp|dev/shm),[^\n]*\n" "" section "${section}")
   # In the order of their addresses.
   string(REGEX REPLACE " (Needs|Excludes): [^\n]*" "" section "${section}")
   string(REGEX REPLACE "[0-9]+ calls" "N calls" section "${section}")

@@ -192,7 +192,9 @@ const Meeting meetings[] = {
     {"reducers/receiver.cpp", {"Receiver", "BackwardReducer"}},
     {"resources/temporary_resources.cpp", {"TemporaryResources"}},
     {"tracker/client_state.cpp", {"Client"}},
-    {"tracker/background_jobs.hpp", {}, "the tracker's process runs nothing else and forks nothing"},
+    {"tracker/background_jobs.hpp",
+     {},
+     "the tracker's process runs nothing else and forks nothing"},
 };
 
 TEST(ForkedInside, every_place_where_threads_meet_is_in_the_table_E8) {

@@ -104,6 +104,7 @@ constexpr std::array doors = {
     Door{"process_objects.hpp", "impl/os"},
     Door{"resource.hpp", "impl/os"},
     Door{"spawned.hpp", "impl/os"},
+    Door{"thread_safety.hpp", "impl/os"},
     Door{"array.hpp", "impl/array"},
     Door{"backend.hpp", "impl/backends"},
     Door{"cache.hpp", "impl/cache"},
