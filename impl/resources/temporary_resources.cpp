@@ -371,7 +371,8 @@ auto TemporaryResources::folder_of(Context& context) -> Attempted<std::shared_pt
         // An earlier context of that id may have left a folder there for the tracker to delete.
         static_cast<void>(references_->release(folder->resource));
       }
-      return tl::unexpected(AttemptError(std::move(open).error(), AttemptError::Cause::location));
+      open.error().cause = AttemptError::Cause::location;
+      return tl::unexpected(std::move(open).error());
     }
     folder->open = *std::move(open);
     const auto status = os_.status(folder->open->get());
@@ -479,7 +480,7 @@ auto TemporaryResources::attempt(Context& context, const std::function<Status(os
   const bool is_refused =
       !is_counted && begun.error().cause == AttemptError::Cause::tracker_refused;
   Status filled = is_counted ? fill(*std::move(begun), part, whole, write)
-                             : failure(Error(std::move(begun).error()));
+                             : failure(static_cast<Error&&>(begun.error()));
   if (!filled && !is_refused) {
     filled =
         os::within_memory("a file", [&] { return os::about(file->path(), std::move(filled)); });
