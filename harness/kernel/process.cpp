@@ -352,13 +352,13 @@ Result<std::size_t> UngatedOs::poll(std::span<os::PollItem> items,
 
 Status UngatedOs::signal_process(os::Fd process, os::Signal signal) noexcept {
   const os::Pid pid = pid_in_world(process);
-  {
-    ControlBlock& control_block = member_.run().control_block();
-    const UngatedLock held(control_block);
-    for (Process& each : std::span(control_block.processes).first(control_block.processes_used)) {
-      if (pid > 0 && each.pid == pid) {
-        each.sent |= signal_bit(SIGKILL);
-      }
+  ControlBlock& control_block = member_.run().control_block();
+  // Held until the signal is sent: a process that published its pid in between would be killed, and
+  // nothing would say by which call.
+  const UngatedLock held(control_block);
+  for (Process& each : std::span(control_block.processes).first(control_block.processes_used)) {
+    if (pid > 0 && each.pid == pid) {
+      each.sent |= signal_bit(SIGKILL);
     }
   }
   return KernelOs::signal_process(process, signal);
