@@ -33,7 +33,7 @@ KernelStage::KernelStage(RunContext& context,
                 .is_read = context.run.is_gated() && !context.plays_in(ambient::closed) &&
                            !context.plays_in(ambient::full_stderr),
                 .note_writing =
-                    [&member](const std::string& path) { member.fact(fact::outside, path); }}),
+                    [&member](const std::string& path) { member.fact(fact::outside, path, {}); }}),
       limits_(context),
       blocked_(blocked_signals()) {
   if (context_.plays_in(ambient::closed) && role() == "root") {
@@ -95,14 +95,14 @@ bool KernelStage::is_undisturbed() const noexcept {
 }
 
 void KernelStage::refute(const std::string& claim, const std::string& seen) {
-  member_.fact(fact::refuted, claim);
-  member_.fact(fact::seen, seen);
+  member_.fact(fact::refuted, claim, {});
+  member_.fact(fact::seen, seen, {});
 }
 
 void KernelStage::note_end(const Status& status) {
   const AllocationScope scope(/*is_products=*/false);
   if (!status) {
-    member_.fact(fact::failed, describe(status.error()));
+    member_.fact(fact::failed, describe(status.error()), {});
   }
 }
 

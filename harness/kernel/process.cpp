@@ -80,8 +80,8 @@ int perform(RunContext& context,
   }
   const Role* role = role_named(*context.scenario, birth.role);
   if (role == nullptr) {
-    member.fact(fact::refuted, "the scenario has every role that it starts");
-    member.fact(fact::seen, birth.role);
+    member.fact(fact::refuted, "the scenario has every role that it starts", {});
+    member.fact(fact::seen, birth.role, {});
     return unknown_role;
   }
   stage.emplace(context, member, os, instrumented, birth.arguments);
@@ -184,8 +184,8 @@ void play(RunContext& context,
   }
   interceptor.become(process, actor);
   if (wrong) {
-    interceptor.fact(fact::refuted, wrong->claim);
-    interceptor.fact(fact::seen, wrong->seen);
+    interceptor.fact(fact::refuted, wrong->claim, {});
+    interceptor.fact(fact::seen, wrong->seen, {});
   }
   std::optional<KernelStage> stage;
   const int code = perform(context, interceptor, os, &os, birth, stage);

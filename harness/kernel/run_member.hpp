@@ -48,7 +48,7 @@ class RunMember {
                     int error) noexcept = 0;
   virtual void fact(std::string_view name,
                     std::string_view text,
-                    std::string_view object = {}) noexcept = 0;
+                    std::string_view object) noexcept = 0;
 
  protected:
   RunMember(SharedRun& run, std::uint16_t process) noexcept : run_(run), process_(process) {}

@@ -46,7 +46,7 @@ class SerialInterceptor final : public PlanInterceptor, public RunMember {
             int error) noexcept override;
   void fact(std::string_view name,
             std::string_view text,
-            std::string_view object = {}) noexcept override;
+            std::string_view object) noexcept override;
 
   std::string_view role_of(os::Pid pid) const noexcept override;
   void closes(os::Fd fd) noexcept override;
