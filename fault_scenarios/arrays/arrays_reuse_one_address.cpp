@@ -8,7 +8,8 @@
 namespace lastref::harness {
 namespace {
 
-constexpr std::uint32_t arrays = 2;
+constexpr Parameter<std::uint32_t> arrays = {
+    .name = "arrays", .usual = 2, .values = {1, 2, 3}, .unit = "arrays"};
 
 std::string name_of(std::uint32_t number) {
   return "array " + std::to_string(number);
@@ -30,15 +31,18 @@ void must_be_released(Stage& stage, const std::vector<std::string>& files) {
 /// Views of one memory, which changes between their lifetimes: they have only an address in common.
 class Location {
  public:
+  explicit Location(std::uint32_t count) : count_(count) {}
+
   /// numbered(factor), until the next call.
   Array holds(std::uint32_t factor) {
-    const Array elements = numbered(factor);
+    const Array elements = numbered(factor, count_);
     std::ranges::copy(std::span(elements.data(), elements.nbytes()), base_.mutable_data().value());
     return base_.slice({}).value();
   }
 
  private:
-  Array base_ = numbered();
+  std::uint32_t count_;
+  Array base_ = numbered(1, count_);
 };
 
 Status root(Stage& stage) {
@@ -47,8 +51,8 @@ Status root(Stage& stage) {
   LASTREF_TRY(parent, Parent::make(stage));
   LASTREF_CHECK(stage.start("worker"));
   std::vector<std::string> files;
-  Location location;
-  for (std::uint32_t number = 1; number <= arrays; ++number) {
+  Location location(stage.value(large_element_count));
+  for (std::uint32_t number = 1; number <= stage.value(arrays); ++number) {
     LASTREF_CHECK(parent.send(name_of(number), location.holds(number)));
     files.push_back(parent.last_file());
     await_arrival(stage, name_of(number));
@@ -66,10 +70,10 @@ Status worker(Stage& stage) {
   Product& product = stage.product();
   LASTREF_CHECK(product.join());
   Worker worker(stage);
-  for (std::uint32_t number = 1; number <= arrays; ++number) {
+  for (std::uint32_t number = 1; number <= stage.value(arrays); ++number) {
     {
       LASTREF_TRY(array, worker.receive(name_of(number)));
-      must_equal(stage, array, numbered(number));
+      must_equal(stage, array, numbered(number, stage.value(large_element_count)));
     }
     const Status probed = product.client().probe();
     stage.tell("released " + name_of(number));
@@ -85,6 +89,7 @@ const RegisteredScenario registered([] {
           "with its own elements, and its file is released after the array is destroyed.",
       .rows = {"R1", "R4"},
       .roles = {{"root", root}, {"worker", worker}},
+      .parameters = {arrays, large_element_count},
   };
 });
 

@@ -10,7 +10,7 @@ namespace {
 /// each name, the file of the second call would have none.
 Status root(Stage& stage) {
   Product& product = stage.product();
-  const Array array = numbered();
+  const Array array = numbered(1, stage.value(large_element_count));
   LASTREF_CHECK(product.lead());
   LASTREF_TRY(parent, Parent::make(stage));
   LASTREF_CHECK(stage.start("worker"));
@@ -36,7 +36,7 @@ Status worker(Stage& stage) {
   Worker worker(stage);
   for (const char* signal : {"first", "second", "third"}) {
     LASTREF_TRY(array, worker.receive(signal));
-    must_equal(stage, array, numbered());
+    must_equal(stage, array, numbered(1, stage.value(large_element_count)));
     if (std::string_view(signal) == "second") {
       stage.tell("released");
     }
@@ -51,6 +51,7 @@ const RegisteredScenario registered([] {
           "until the call is cleaned up, whatever the workers release.",
       .rows = {"R4", "M2", "M4"},
       .roles = {{"root", root}, {"worker", worker}},
+      .parameters = {large_element_count},
   };
 });
 

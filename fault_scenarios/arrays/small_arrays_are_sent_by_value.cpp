@@ -6,13 +6,16 @@
 namespace lastref::harness {
 namespace {
 
-/// The largest array that is still small.
-constexpr std::int64_t few = large / sizeof(std::int32_t);
+/// Of the largest array that is still small, and of smaller ones.
+constexpr Parameter<std::uint32_t> few = {.name = "elements",
+                                          .usual = large / sizeof(std::int32_t),
+                                          .values = {0, 1, large / sizeof(std::int32_t)},
+                                          .unit = "of 4 bytes"};
 constexpr int reports_all = 2;
 constexpr const char* claim = "R5: only large arrays of plain elements are sent through files";
 
-Array small() {
-  return numbered().slice(std::vector<Slice>{{.stop = few}}).value().copy().value();
+Array small(const Stage& stage) {
+  return numbered(1, stage.value(few));
 }
 
 Status root(Stage& stage) {
@@ -24,8 +27,8 @@ Status root(Stage& stage) {
           stage, {.root = stage.folder()}, nullptr, {.max_nbytes = large, .verbose = reports_all}));
   LASTREF_CHECK(stage.start("worker"));
   const bool is_unread = stage.outside().leave_messages_unread();
-  LASTREF_CHECK(parent.send("small", small()));
-  LASTREF_CHECK(parent.send("small", small()));
+  LASTREF_CHECK(parent.send("small", small(stage)));
+  LASTREF_CHECK(parent.send("small", small(stage)));
   if (is_unread) {
     stage.outside().read_messages_again();
   }
@@ -52,7 +55,7 @@ Status worker(Stage& stage) {
   LASTREF_CHECK(stage.product().join());
   Worker worker(stage);
   LASTREF_TRY(array, worker.receive("small"));
-  must_equal(stage, array, small());
+  must_equal(stage, array, small(stage));
   return ok();
 }
 
@@ -63,6 +66,7 @@ const RegisteredScenario registered([] {
           "them. Messages about them that no process read are counted in the next one.",
       .rows = {"R4", "R5", "M2", "E5"},
       .roles = {{"root", root}, {"worker", worker}},
+      .parameters = {few},
       .expected_noise = {"lastref: 2 messages before this were not read",
                          "lastref: sends an array by value"},
   };

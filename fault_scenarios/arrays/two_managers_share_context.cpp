@@ -10,8 +10,8 @@ Status root(Stage& stage) {
   LASTREF_TRY(one, Parent::make(stage));
   LASTREF_TRY(other, Parent::make(stage));
   LASTREF_CHECK(stage.start("worker"));
-  LASTREF_CHECK(one.send("one", numbered()));
-  LASTREF_CHECK(other.send("other", numbered(3)));
+  LASTREF_CHECK(one.send("one", numbered(1, stage.value(element_count))));
+  LASTREF_CHECK(other.send("other", numbered(3, stage.value(element_count))));
   const Status cleaned_up = one.clean_up({.force = true});
   stage.tell("one has cleaned up");
   await_arrival(stage, "other");
@@ -23,7 +23,7 @@ Status worker(Stage& stage) {
   Worker worker(stage);
   stage.await("one has cleaned up");
   LASTREF_TRY(array, worker.receive("other"));
-  must_equal(stage, array, numbered(3));
+  must_equal(stage, array, numbered(3, stage.value(element_count)));
   return ok();
 }
 
@@ -34,6 +34,7 @@ const RegisteredScenario registered([] {
           "of the other are untouched.",
       .rows = {"M2", "M5"},
       .roles = {{"root", root}, {"worker", worker}},
+      .parameters = {element_count},
   };
 });
 

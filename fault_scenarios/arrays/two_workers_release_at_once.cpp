@@ -5,7 +5,7 @@ namespace lastref::harness {
 namespace {
 
 Status root(Stage& stage) {
-  const Array array = numbered();
+  const Array array = numbered(1, stage.value(element_count));
   LASTREF_CHECK(stage.product().lead());
   LASTREF_TRY(parent, Parent::make(stage));
   LASTREF_CHECK(parent.send("to a", array));
@@ -24,7 +24,7 @@ Status work(Stage& stage, const std::string& signal) {
   LASTREF_CHECK(stage.product().join());
   Worker worker(stage);
   LASTREF_TRY(array, worker.receive(signal));
-  must_equal(stage, array, numbered());
+  must_equal(stage, array, numbered(1, stage.value(element_count)));
   stage.await("go");
   return ok();
 }
@@ -44,6 +44,7 @@ const RegisteredScenario registered([] {
           "The file exists until the last release, and not longer.",
       .rows = {"R4", "R7", "M4"},
       .roles = {{"root", root}, {"worker_a", worker_a}, {"worker_b", worker_b}},
+      .parameters = {element_count},
   };
 });
 

@@ -4,14 +4,18 @@
 namespace lastref::harness {
 namespace {
 
+constexpr Parameter<std::size_t> size = {
+    .name = "size", .usual = 40, .values = {40, 4096, 10'000}, .unit = "bytes"};
+
 Status root_of_a_durable_cache(Stage& stage) {
   StageCache cache(stage, "cache");
   CacheOptions options = cache_options(stage);
   options.is_durable = true;
   LASTREF_CHECK(stage.product().lead());
   LASTREF_CHECK(cache.make(2, options));
-  cache.put(0, value_of(0, stage.role()));
-  must_have(stage, cache, 0, value_of(0, stage.role()));
+  const std::string value = value_of(0, stage.role(), stage.value(size));
+  cache.put(0, value);
+  must_have(stage, cache, 0, value);
   must_be(stage,
           "C9: the cache is preserved",
           cache.preserve("kept", /*overwrite=*/true) == true,
@@ -24,7 +28,8 @@ Status root_of_a_file_cache(Stage& stage) {
   StageCache cache(stage, "cache");
   LASTREF_CHECK(stage.product().lead());
   stage.work_in(stage.folder());
-  const CacheOptions here{.folder = std::string(1, '.')};
+  CacheOptions here = drawn_cache_options(stage);
+  here.folder = std::string(1, '.');
   LASTREF_CHECK(cache.make_file_cache(3, here));
   StageCache memory(stage, "memory");
   LASTREF_CHECK(memory.make_naive_cache(3, here));
@@ -67,6 +72,7 @@ const RegisteredScenario durable_put_syncs_first([] {
           "reported.",
       .rows = {"C9"},
       .roles = {{"root", root_of_a_durable_cache}},
+      .parameters = {size},
       .stays = {"file:kept"},
   };
 });
@@ -80,6 +86,7 @@ const RegisteredScenario single_process_cache_is_preserved([] {
           "The other kinds load the result.",
       .rows = {"C8", "E2"},
       .roles = {{"root", root_of_a_file_cache}},
+      .parameters = {durable},
       .stays = {"file:kept"},
   };
 });

@@ -9,7 +9,7 @@ constexpr const char* claim = "C2: an empty value is a value";
 Status root(Stage& stage) {
   StageCache cache(stage, "cache");
   LASTREF_CHECK(stage.product().lead());
-  LASTREF_CHECK(cache.make(2));
+  LASTREF_CHECK(cache.make(2, drawn_cache_options(stage)));
   must_be(stage, claim, cache.put(0, "") == true, "put was false");
   must_have(stage, cache, 0, "");
   must_be(stage, claim, cache.put(0, "another") == false, "it was replaced");
@@ -38,6 +38,7 @@ const RegisteredScenario registered([] {
           "replaces it.",
       .rows = {"C2"},
       .roles = {{"root", root}, {"worker", worker}},
+      .parameters = {durable},
   };
 });
 

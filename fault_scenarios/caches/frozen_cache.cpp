@@ -5,10 +5,13 @@ namespace lastref::harness {
 namespace {
 
 constexpr std::int64_t length = 3;
+/// Of the value that exceeds the limit: by much, or by its last byte.
+constexpr Parameter<std::size_t> size = {
+    .name = "size", .usual = 1000, .values = {225, 1000}, .unit = "bytes"};
 
 Status root_of_a_limit(Stage& stage) {
   StageCache cache(stage, "cache");
-  CacheOptions options = cache_options(stage);
+  CacheOptions options = drawn_cache_options(stage);
   options.size_limit = 600;
   LASTREF_CHECK(stage.product().lead());
   LASTREF_CHECK(cache.make(length, options));
@@ -31,7 +34,7 @@ Status worker_at_the_limit(Stage& stage) {
   if (attached) {
     must_be(stage,
             "C5: a put beyond the limit returns false",
-            cache.put(1, value_of(1, stage.role(), 1000)) == false,
+            cache.put(1, value_of(1, stage.role(), stage.value(size))) == false,
             "put was true");
     must_have(stage, cache, 0, value_of(0, "root"));
   }
@@ -43,7 +46,7 @@ Status worker_at_the_limit(Stage& stage) {
 Status root_that_preserves(Stage& stage) {
   StageCache cache(stage, "cache");
   LASTREF_CHECK(stage.product().lead());
-  LASTREF_CHECK(cache.make(length));
+  LASTREF_CHECK(cache.make(length, drawn_cache_options(stage)));
   cache.put(0, value_of(0, stage.role()));
   stage.send("cache", cache.handle());
   LASTREF_CHECK(stage.start("worker"));
@@ -91,7 +94,7 @@ Status root_that_preloads(Stage& stage) {
   Status first_failed;
   {
     StageCache first(stage, "first");
-    LASTREF_CHECK(first.make(length));
+    LASTREF_CHECK(first.make(length, drawn_cache_options(stage)));
     first.put(1, value_of(1, "first"));
     LASTREF_TRY(preserved, first.preserve("kept", /*overwrite=*/true));
     if (!preserved) {
@@ -142,6 +145,7 @@ const RegisteredScenario full_cache_freezes([] {
           "frozen.",
       .rows = {"C5"},
       .roles = {{"root", root_of_a_limit}, {"worker", worker_at_the_limit}},
+      .parameters = {size, durable},
       .caches_refuse = true,
   };
 });
@@ -154,6 +158,7 @@ const RegisteredScenario preserve_during_put([] {
           "value that is not in the file was refused.",
       .rows = {"C7", "C8"},
       .roles = {{"root", root_that_preserves}, {"worker", worker_that_puts}},
+      .parameters = {durable},
       .stays = {"file:kept"},
   };
 });
@@ -166,6 +171,7 @@ const RegisteredScenario preload_during_use([] {
           "still read that file, which no longer has a name. The new one can be attached.",
       .rows = {"C6", "C7"},
       .roles = {{"root", root_that_preloads}, {"worker", worker_with_the_old_one}},
+      .parameters = {durable},
       .stays = {"file:kept"},
   };
 });

@@ -6,17 +6,19 @@
 namespace lastref::harness {
 namespace {
 
-constexpr std::uint64_t threads = 3;
+constexpr Parameter<std::uint64_t> thread_count = {
+    .name = "threads", .usual = 3, .values = {1, 2, 3, 5}, .unit = "threads"};
 
 Status root_of_threads(Stage& stage) {
   Product& product = stage.product();
+  const std::uint64_t threads = stage.value(thread_count);
   StageCache cache(stage, "cache");
   StageCache own(stage, "own");
-  CacheOptions for_threads;
+  CacheOptions for_threads = drawn_cache_options(stage);
   for_threads.is_thread_safe = true;
   LASTREF_CHECK(product.lead());
-  LASTREF_CHECK(cache.make(threads + 1));
-  LASTREF_CHECK(own.make_file_cache(threads, for_threads));
+  LASTREF_CHECK(cache.make(static_cast<std::int64_t>(threads) + 1, drawn_cache_options(stage)));
+  LASTREF_CHECK(own.make_file_cache(static_cast<std::int64_t>(threads), for_threads));
   must_be(stage,
           "C8: a thread-safe cache reports that it is",
           own.is_multithread_safe(),
@@ -25,7 +27,7 @@ Status root_of_threads(Stage& stage) {
   Status started;
   for (std::uint64_t number = 0; number < threads; ++number) {
     const Status one = product.operation("start a thread", [&]() -> Status {
-      LASTREF_TRY(thread, stage.os().start_thread([&cache, &own, number] {
+      LASTREF_TRY(thread, stage.os().start_thread([&cache, &own, threads, number] {
         const std::string name = "thread " + std::to_string(number);
         cache.put(number, value_of(number, name));
         cache.put(threads, value_of(threads, name));
@@ -155,7 +157,7 @@ Status maker(Stage& stage) {
   StageCache cache(stage, "cache");
   const auto make = [&]() -> Status {
     LASTREF_CHECK(stage.product().join());
-    LASTREF_CHECK(cache.make(3));
+    LASTREF_CHECK(cache.make(3, drawn_cache_options(stage)));
     cache.put(0, value_of(0, stage.role()));
     return ok();
   };
@@ -174,6 +176,7 @@ const RegisteredScenario threads_share_cache([] {
           "a multi-process cache and a thread-safe single-process cache.",
       .rows = {"C3", "C8"},
       .roles = {{"root", root_of_threads}},
+      .parameters = {thread_count, durable},
   };
 });
 
@@ -207,6 +210,7 @@ const RegisteredScenario cache_maker_is_killed([] {
           "attached it can still read and put.",
       .rows = {"C6"},
       .roles = {{"root", root_of_a_maker}, {"maker", maker}},
+      .parameters = {durable},
       // If the tracker learns of the maker's death after the root has left.
       .possible_noise = {"the last process of the tree left 2 files"},
   };

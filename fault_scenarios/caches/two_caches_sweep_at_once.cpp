@@ -10,7 +10,7 @@ namespace {
 const std::string leftover_lock = "1-00000000000000000000000000000000.lock";
 
 Status make(Stage& stage, StageCache& cache) {
-  LASTREF_CHECK(cache.make(1));
+  LASTREF_CHECK(cache.make(1, drawn_cache_options(stage)));
   must_be(stage,
           "C6: the next make removes a dead process's leftovers",
           std::ranges::count(stage.outside().list(stage.folder()), leftover_lock) == 0,
@@ -71,6 +71,7 @@ const RegisteredScenario registered([] {
           "remove neither cache.",
       .rows = {"C6", "E3", "M7"},
       .roles = {{"root", root}, {"other", other}},
+      .parameters = {durable},
       .stays = {"file:" + leftover_lock},
   };
 });

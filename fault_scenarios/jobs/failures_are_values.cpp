@@ -26,7 +26,10 @@ Status root(Stage& stage) {
   if (can_request_memory) {
     request_too_much(stage);
   }
-  Jobs jobs(stage);
+  ParallelOptions options = two_workers();
+  options.n_jobs = stage.value(job_count);
+  options.backend = backend_of(stage.value(worker_kind));
+  Jobs jobs(stage, options);
   const std::vector<std::vector<Task>> bad = {{{"unknown"}},
                                               {{"square", {1}}, {"square", {"no number"}}}};
   for (const std::vector<Task>& tasks : bad) {
@@ -52,7 +55,8 @@ const RegisteredScenario registered([] {
           "no function or gets a bad argument. Each failure is a value that gives its reason, and "
           "the program continues.",
       .rows = {"E15", "B7"},
-      .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
+      .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}, {"worker_3", work}},
+      .parameters = {job_count, worker_kind},
       .failing_operations = {"fail"},
   };
 });

@@ -4,12 +4,16 @@
 namespace lastref::harness {
 namespace {
 
-constexpr std::size_t longer_than_a_pipe = 200'000;
+/// A pipe holds 65,536 bytes.
+constexpr Parameter<std::size_t> size = {
+    .name = "size", .usual = 200'000, .values = {0, 65'536, 200'000}, .unit = "bytes"};
 
 Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
-  Jobs jobs(stage);
-  const Value long_one = std::string(longer_than_a_pipe, 'x');
+  ParallelOptions options = two_workers();
+  options.backend = backend_of(stage.value(worker_kind));
+  Jobs jobs(stage, options);
+  const Value long_one = std::string(stage.value(size), 'x');
   const Outcome<List> outcome = jobs.run("run", {{"echo", {long_one}}});
   if (outcome && outcome->front() != Value(List{long_one})) {
     stage.refute("no-corruption: the result equals the argument", "another value");
@@ -24,6 +28,7 @@ const RegisteredScenario registered([] {
           "dead reader or writer.",
       .rows = {"B5", "B9"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
+      .parameters = {size, worker_kind},
   };
 });
 

@@ -7,9 +7,8 @@ namespace lastref::harness {
 namespace {
 
 constexpr std::size_t tasks = 16;
-constexpr std::size_t pre_dispatch = 2;
-constexpr std::size_t workers = 2;
-constexpr std::size_t called_at_first = pre_dispatch * workers;
+constexpr Parameter<std::size_t> pre_dispatch = {
+    .name = "pre_dispatch", .usual = 2, .values = {1, 2, 3}, .unit = "batches per worker"};
 
 /// None of their tasks has a result before the root permits it.
 std::shared_ptr<Functions> functions_that_wait(Stage& stage) {
@@ -39,10 +38,13 @@ std::vector<Task> late_squares() {
 
 Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
+  const std::size_t called_at_first =
+      stage.value(pre_dispatch) * static_cast<std::size_t>(stage.value(pool_size));
   std::size_t called = 0;
   std::atomic<bool> may_have_results = false;
   ParallelOptions options = two_workers();
-  options.pre_dispatch = pre_dispatch;
+  options.n_jobs = stage.value(pool_size);
+  options.pre_dispatch = stage.value(pre_dispatch);
   auto parallel =
       std::make_unique<Parallel>(session_of(stage), functions_that_wait(stage), options);
   const auto permits = stage.os().start_thread([&] {
@@ -81,7 +83,9 @@ const RegisteredScenario registered([] {
       .rows = {"B10"},
       .roles = {{"root", root},
                 {"worker_1", work_when_permitted},
-                {"worker_2", work_when_permitted}},
+                {"worker_2", work_when_permitted},
+                {"worker_3", work_when_permitted}},
+      .parameters = {pool_size, pre_dispatch},
   };
 });
 

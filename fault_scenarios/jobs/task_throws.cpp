@@ -6,7 +6,10 @@ namespace {
 
 Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
-  Jobs jobs(stage);
+  ParallelOptions options = two_workers();
+  options.n_jobs = stage.value(job_count);
+  options.backend = backend_of(stage.value(worker_kind));
+  Jobs jobs(stage, options);
   const Outcome<List> thrown = jobs.run("fail", {{"throw"}, {"square", {1}}});
   const auto* exception = thrown ? nullptr : std::get_if<TransportableException>(&thrown.error());
   if (stage.is_undisturbed() && (exception == nullptr || exception->type != "std::runtime_error" ||
@@ -30,7 +33,8 @@ const RegisteredScenario registered([] {
           "A task throws, and a task of another call is interrupted. Each call fails with what was "
           "thrown, and the next call of the same object succeeds.",
       .rows = {"B7", "B10"},
-      .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
+      .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}, {"worker_3", work}},
+      .parameters = {job_count, worker_kind},
       .failing_operations = {"fail"},
   };
 });

@@ -4,6 +4,9 @@
 namespace lastref::harness {
 namespace {
 
+constexpr Parameter<int> threads = {
+    .name = "threads", .usual = 2, .values = {2, 3, 5}, .unit = "of the pool"};
+
 /// Configures, and returns the backend that then runs the batches.
 Result<std::shared_ptr<ParallelBackend>> configured(
     Stage& stage, const std::shared_ptr<ThreadingBackend>& backend, int n_jobs) {
@@ -38,7 +41,7 @@ Status exhaust_memory(Stage& stage, ParallelBackend& backend) {
 Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
   Status done;
-  for (const int n_jobs : {1, 2}) {
+  for (const int n_jobs : {1, stage.value(threads)}) {
     const auto backend = std::make_shared<ThreadingBackend>(session_of(stage), functions_of(stage));
     const auto runs = configured(stage, backend, n_jobs);
     if (runs && n_jobs > 1) {
@@ -56,6 +59,7 @@ const RegisteredScenario registered([] {
           "results and calls back once. A batch without memory fails with that error.",
       .rows = {"B4", "B1", "E10"},
       .roles = {{"root", root}},
+      .parameters = {threads},
   };
 });
 

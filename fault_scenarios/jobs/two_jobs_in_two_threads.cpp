@@ -6,10 +6,13 @@ namespace lastref::harness {
 namespace {
 
 Status root(Stage& stage) {
-  const std::vector<Array> arrays = {numbered(1), numbered(2)};
+  const std::uint32_t count = stage.value(element_count);
+  const std::vector<Array> arrays = {numbered(1, count), numbered(2, count)};
   LASTREF_CHECK(stage.product().lead());
   const auto run = [&](const char* operation) {
-    Jobs jobs(stage);
+    ParallelOptions options = two_workers();
+    options.backend = backend_of(stage.value(worker_kind));
+    Jobs jobs(stage, options);
     const Status sums = must_be_sums(stage, jobs.run(operation, sums_of(arrays, 2)), arrays);
     return first_failure({sums, jobs.end()});
   };
@@ -29,6 +32,7 @@ const RegisteredScenario registered([] {
           "other's workers.",
       .rows = {"B5", "B10", "E13"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
+      .parameters = {element_count, worker_kind},
   };
 });
 

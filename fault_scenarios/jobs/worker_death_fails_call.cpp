@@ -6,7 +6,7 @@ namespace lastref::harness {
 namespace {
 
 Status root(Stage& stage) {
-  const Array array = numbered();
+  const Array array = numbered(1, stage.value(element_count));
   LASTREF_CHECK(stage.product().lead());
   LASTREF_CHECK(stage.start("killer"));
   Jobs jobs(stage);
@@ -30,6 +30,7 @@ const RegisteredScenario registered([] {
           "worker. Their references are released, and the next call has new workers.",
       .rows = {"B9", "B10", "T9"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}, {"killer", killer}},
+      .parameters = {element_count},
       .failing_operations = {"fail"},
   };
 });

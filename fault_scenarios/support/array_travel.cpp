@@ -49,11 +49,10 @@ std::string file_of(const Reduction& reduction) {
 
 }  // namespace
 
-Array numbered(std::uint32_t factor) {
-  constexpr std::size_t elements = 1000;
-  Array made = Array::zeros(DType::parse("<i4").value(), {elements}).value();
+Array numbered(std::uint32_t factor, std::uint32_t count) {
+  Array made = Array::zeros(DType::parse("<i4").value(), {count}).value();
   std::byte* const data = made.mutable_data().value();
-  for (std::uint32_t index = 0; index < elements; ++index) {
+  for (std::uint32_t index = 0; index < count; ++index) {
     const std::uint32_t element = index * factor;
     std::memcpy(data + index * sizeof element, &element, sizeof element);
   }

@@ -23,8 +23,16 @@ inline constexpr std::uint64_t large = 1000;
 /// bytes; the unit of file systems.
 inline constexpr std::uint64_t page_size = 4096;
 
-/// 1,000 elements "<i4": 0, 1, 2, ... times `factor`.
-Array numbered(std::uint32_t factor = 1);
+/// Elements of an array, four bytes each: of an empty one, one that is just not `large`, and one
+/// that just is.
+inline constexpr Parameter<std::uint32_t> element_count = {
+    .name = "elements", .usual = 1000, .values = {0, 250, 251, 1000}, .unit = "of 4 bytes"};
+/// The same for arrays that have to be large: one, and one that ends within a second page.
+inline constexpr Parameter<std::uint32_t> large_element_count = {
+    .name = "elements", .usual = 1000, .values = {251, 1000, 1025}, .unit = "of 4 bytes"};
+
+/// Elements "<i4": 0, 1, 2, ... times `factor`.
+Array numbered(std::uint32_t factor = 1, std::uint32_t count = element_count.usual);
 /// The first 400 of them: `large`, and few enough for a message that has to carry them by value,
 /// which happens when the sender no longer finds the file that it has mapped.
 Array few_numbered();

@@ -133,6 +133,21 @@ Kept<void> StageCache::close() {
   return kept(stage_.product().operation("close", [&] { return cache_->close(); }));
 }
 
+CacheOptions drawn_cache_options(const Stage& stage) {
+  CacheOptions options = cache_options(stage);
+  options.is_durable = stage.value(durable);
+  return options;
+}
+
+/// A head, a word for each slot, and each value with a head, in units.
+std::int64_t space_for(std::uint64_t slots, std::uint64_t size) {
+  constexpr std::uint64_t unit = 16;
+  const auto whole = [](std::uint64_t bytes) { return (bytes + unit - 1) / unit * unit; };
+  constexpr std::uint64_t head = 256;
+  return static_cast<std::int64_t>(whole(head + slots * sizeof(std::uint64_t)) +
+                                   slots * whole(unit + size));
+}
+
 std::string value_of(std::uint64_t slot, const std::string& writer, std::size_t size) {
   std::string value = std::to_string(slot) + " by " + writer + ' ';
   value.resize(std::max(value.size(), size), '.');

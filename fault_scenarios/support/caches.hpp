@@ -17,6 +17,8 @@
 
 namespace lastref::harness {
 
+inline constexpr Parameter<bool> durable = {.name = "durable", .usual = false};
+
 /// A Result that may be dropped, because the cache keeps the first failure.
 template <typename T>
 using Kept = tl::expected<T, Error>;
@@ -89,6 +91,12 @@ class StageCache {
 
 /// In the folder of the run.
 CacheOptions cache_options(const Stage& stage);
+
+/// The same, durable if the run says so.
+CacheOptions drawn_cache_options(const Stage& stage);
+
+/// Bytes of a cache file with a value of `size` in each of its slots.
+std::int64_t space_for(std::uint64_t slots, std::uint64_t size);
 
 /// The value that `writer` puts into a slot: of any length, and different from all others.
 std::string value_of(std::uint64_t slot, const std::string& writer, std::size_t size = 40);

@@ -8,6 +8,7 @@
 
 #include <lastref/parallel.hpp>
 
+#include "harness/platform/named_enum.hpp"
 #include "harness/scenario/scenario.hpp"
 
 namespace lastref::harness {
@@ -26,6 +27,26 @@ Status work(Stage& stage);
 
 /// The same with other functions.
 Status serve(Stage& stage, const Functions& functions);
+
+/// The number of workers; -1: all processors, and a run has two. A scenario with this parameter has
+/// a role worker_3.
+inline constexpr Parameter<int> job_count = {
+    .name = "n_jobs", .usual = -1, .values = {-1, 1, 3}, .unit = "workers"};
+/// The same where workers are needed.
+inline constexpr Parameter<int> pool_size = {
+    .name = "n_jobs", .usual = 2, .values = {2, 3}, .unit = "workers"};
+/// Tasks per message.
+inline constexpr Parameter<std::size_t> tasks_per_batch = {
+    .name = "batch_size", .usual = 1, .values = {1, 2, 7}, .unit = "tasks"};
+
+LASTREF_NAMED_ENUM(WorkerKind, (process, "process"), (thread, "thread"));
+
+inline constexpr Parameter<WorkerKind> worker_kind = {.name = "worker",
+                                                      .usual = WorkerKind::process};
+
+constexpr BackendKind backend_of(WorkerKind kind) noexcept {
+  return kind == WorkerKind::thread ? BackendKind::threads : BackendKind::processes;
+}
 
 /// Two workers, one task per message, arrays beyond a thousand bytes through files.
 ParallelOptions two_workers();

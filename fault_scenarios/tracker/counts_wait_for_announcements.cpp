@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "fault_scenarios/support/trees.hpp"
 #include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
@@ -21,10 +22,9 @@ const tracker::Count* grown(const Counts& before, const Counts& after) {
 
 Status root(Stage& stage) {
   Product& product = stage.product();
-  const Resource file = product.file("counted_after_restart.bin");
-  LASTREF_CHECK(product.lead());
-  LASTREF_CHECK(product.register_name(file));
-  LASTREF_CHECK(product.make(file));
+  const std::vector<Resource> files = files_of(stage, "counted_after_restart.bin");
+  LASTREF_CHECK(enter_tree(stage));
+  LASTREF_CHECK(make_all(stage, files));
   LASTREF_CHECK(stage.start("client_a"));
   stage.await("a holds");
   stage.kill("tracker");
@@ -38,17 +38,17 @@ Status root(Stage& stage) {
                        " was not counted at first");
     }
   }
-  return product.release(file);
+  return release_all(stage, files);
 }
 
 Status client_a(Stage& stage) {
   Product& product = stage.product();
-  const Resource file = product.file("counted_after_restart.bin");
+  const std::vector<Resource> files = files_of(stage, "counted_after_restart.bin");
   LASTREF_CHECK(product.join());
-  LASTREF_CHECK(product.hold(file));
+  LASTREF_CHECK(hold_all(stage, files));
   stage.tell("a holds");
   stage.wait_for_quiet();
-  return product.release(file);
+  return release_all(stage, files);
 }
 
 const RegisteredScenario registered([] {
@@ -57,7 +57,8 @@ const RegisteredScenario registered([] {
           "The tracker is killed, and counts are requested from the restarted one at once. It "
           "answers when all processes have announced their references.",
       .rows = {"T9", "T6", "T11"},
-      .roles = {{"root", root}, {"client_a", client_a}},
+      .roles = {{"root", root}, {"client_a", client_a}, {"leader", lead_tree}},
+      .parameters = {name_count, tree_starter},
       .expected_noise = {"the tracker was killed by signal 9; starting another"},
   };
 });

@@ -1,3 +1,4 @@
+#include "fault_scenarios/support/trees.hpp"
 #include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
@@ -10,7 +11,7 @@ Status root(Stage& stage) {
                                      product.semaphore("lastref-typed"),
                                      product.shm("lastref-typed"),
                                      {.type = ResourceType::noop, .name = "typed"}};
-  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(enter_tree(stage));
   for (const Resource& resource : all) {
     LASTREF_CHECK(product.register_name(resource));
     LASTREF_CHECK(product.make(resource));
@@ -28,7 +29,8 @@ const RegisteredScenario registered([] {
           "A file, a folder, a semaphore and a shared memory object are removed with their last "
           "reference. A noop ends without a trace.",
       .rows = {"T4"},
-      .roles = {{"root", root}},
+      .roles = {{"root", root}, {"leader", lead_tree}},
+      .parameters = {tree_starter},
   };
 });
 

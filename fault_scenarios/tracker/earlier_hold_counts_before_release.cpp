@@ -1,3 +1,4 @@
+#include "fault_scenarios/support/trees.hpp"
 #include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
@@ -5,9 +6,9 @@ namespace {
 
 Status root(Stage& stage) {
   Product& product = stage.product();
-  const Resource parcel = product.file("parcel.bin");
+  const Resource parcel = resource_of(stage, "parcel.bin");
   const Resource other = product.file("other.bin");
-  LASTREF_CHECK(product.lead());
+  LASTREF_CHECK(enter_tree(stage));
   LASTREF_CHECK(product.register_name(other));
   LASTREF_CHECK(product.make(other));
   LASTREF_CHECK(product.register_name(parcel));
@@ -28,7 +29,7 @@ Status root(Stage& stage) {
 
 Status client_a(Stage& stage) {
   Product& product = stage.product();
-  const Resource parcel = product.file("parcel.bin");
+  const Resource parcel = resource_of(stage, "parcel.bin");
   LASTREF_CHECK(product.join());
   stage.tell("a is there");
   stage.await("hold");
@@ -48,7 +49,8 @@ const RegisteredScenario registered([] {
           "The tracker reads a sender's last release after other messages of that sender. A hold "
           "that was sent earlier on another connection counts first.",
       .rows = {"T9"},
-      .roles = {{"root", root}, {"client_a", client_a}},
+      .roles = {{"root", root}, {"client_a", client_a}, {"leader", lead_tree}},
+      .parameters = {name_type, tree_starter},
   };
 });
 

@@ -1,3 +1,4 @@
+#include "fault_scenarios/support/trees.hpp"
 #include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
@@ -5,8 +6,8 @@ namespace {
 
 Status root(Stage& stage) {
   Product& product = stage.product();
-  const Resource shared = product.file("shared.bin");
-  LASTREF_CHECK(product.lead());
+  const Resource shared = resource_of(stage, "shared.bin");
+  LASTREF_CHECK(enter_tree(stage));
   LASTREF_CHECK(product.register_name(shared));
   LASTREF_CHECK(product.make(shared));
   LASTREF_CHECK(stage.start("client_a"));
@@ -23,8 +24,8 @@ Status root(Stage& stage) {
 
 Status client_a(Stage& stage) {
   Product& product = stage.product();
-  const Resource alone = product.file("alone.bin");
-  const Resource shared = product.file("shared.bin");
+  const Resource alone = resource_of(stage, "alone.bin");
+  const Resource shared = resource_of(stage, "shared.bin");
   LASTREF_CHECK(product.join());
   LASTREF_CHECK(product.hold(shared));
   LASTREF_CHECK(product.hold(shared));
@@ -37,7 +38,7 @@ Status client_a(Stage& stage) {
 
 Status client_b(Stage& stage) {
   Product& product = stage.product();
-  const Resource alone = product.file("alone.bin");
+  const Resource alone = resource_of(stage, "alone.bin");
   LASTREF_CHECK(product.join());
   LASTREF_CHECK(product.register_name(alone));
   // A successful register means that the dead process's file of this name was cleaned up.
@@ -56,7 +57,11 @@ const RegisteredScenario registered([] {
           "A process is killed while it holds two references to one file and one to another. The "
           "file that it alone held is removed, and the shared file remains.",
       .rows = {"T9", "T5", "T11"},
-      .roles = {{"root", root}, {"client_a", client_a}, {"client_b", client_b}},
+      .roles = {{"root", root},
+                {"client_a", client_a},
+                {"client_b", client_b},
+                {"leader", lead_tree}},
+      .parameters = {name_type, tree_starter},
   };
 });
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "fault_scenarios/support/trees.hpp"
 #include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
@@ -7,8 +8,8 @@ namespace {
 
 Status root(Stage& stage) {
   Product& product = stage.product();
-  const Resource file = product.file("parcel.bin");
-  LASTREF_CHECK(product.lead());
+  const Resource file = resource_of(stage, "parcel.bin");
+  LASTREF_CHECK(enter_tree(stage));
   LASTREF_CHECK(product.register_name(file));
   LASTREF_CHECK(product.make(file));
   LASTREF_CHECK(stage.start("client_a"));
@@ -20,7 +21,7 @@ Status root(Stage& stage) {
 
 Status client_a(Stage& stage) {
   Product& product = stage.product();
-  const Resource file = product.file("parcel.bin");
+  const Resource file = resource_of(stage, "parcel.bin");
   LASTREF_CHECK(product.join());
   LASTREF_CHECK(product.hold(file));
   stage.tell("a holds");
@@ -39,7 +40,7 @@ bool is_counted(Stage& stage, const Resource& file) {
 
 Status client_b(Stage& stage) {
   Product& product = stage.product();
-  const Resource file = product.file("parcel.bin");
+  const Resource file = resource_of(stage, "parcel.bin");
   LASTREF_CHECK(product.join());
   LASTREF_CHECK(product.hold(file));
   stage.tell("b holds");
@@ -58,7 +59,11 @@ const RegisteredScenario registered([] {
           "A sender keeps its reference until the receiver has reported its hold. The file exists "
           "all the time.",
       .rows = {"T9"},
-      .roles = {{"root", root}, {"client_a", client_a}, {"client_b", client_b}},
+      .roles = {{"root", root},
+                {"client_a", client_a},
+                {"client_b", client_b},
+                {"leader", lead_tree}},
+      .parameters = {name_type, tree_starter},
   };
 });
 

@@ -1,3 +1,4 @@
+#include "fault_scenarios/support/trees.hpp"
 #include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
@@ -5,8 +6,8 @@ namespace {
 
 Status root(Stage& stage) {
   Product& product = stage.product();
-  const Resource file = product.file("again.bin");
-  LASTREF_CHECK(product.lead());
+  const Resource file = resource_of(stage, "again.bin");
+  LASTREF_CHECK(enter_tree(stage));
   LASTREF_CHECK(product.register_name(file));
   LASTREF_CHECK(product.make(file));
   LASTREF_CHECK(stage.start("client_a"));
@@ -19,7 +20,7 @@ Status root(Stage& stage) {
 
 Status client_a(Stage& stage) {
   Product& product = stage.product();
-  const Resource file = product.file("again.bin");
+  const Resource file = resource_of(stage, "again.bin");
   LASTREF_CHECK(product.join());
   stage.tell("a has joined");
   if (!stage.await("go")) {
@@ -44,7 +45,8 @@ const RegisteredScenario registered([] {
           "One process releases the last reference while another registers the same name again and "
           "makes the file. What it made stays until it releases it.",
       .rows = {"T3", "T9", "T10"},
-      .roles = {{"root", root}, {"client_a", client_a}},
+      .roles = {{"root", root}, {"client_a", client_a}, {"leader", lead_tree}},
+      .parameters = {name_type, tree_starter},
       .failing_operations = {"make"},
   };
 });

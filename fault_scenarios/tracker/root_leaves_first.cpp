@@ -1,3 +1,4 @@
+#include "fault_scenarios/support/trees.hpp"
 #include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
@@ -5,13 +6,12 @@ namespace {
 
 Status root(Stage& stage) {
   Product& product = stage.product();
-  const Resource file = product.file("outlives_the_root.bin");
+  const std::vector<Resource> files = files_of(stage, "outlives_the_root.bin");
   LASTREF_CHECK(product.lead());
-  LASTREF_CHECK(product.register_name(file));
-  LASTREF_CHECK(product.make(file));
+  LASTREF_CHECK(make_all(stage, files));
   LASTREF_CHECK(stage.start("client_a"));
   stage.await("a holds");
-  Status released = product.release(file);
+  Status released = release_all(stage, files);
   product.leave();
   stage.tell("the root has left");
   return released;
@@ -19,17 +19,17 @@ Status root(Stage& stage) {
 
 Status client_a(Stage& stage) {
   Product& product = stage.product();
-  const Resource file = product.file("outlives_the_root.bin");
+  const std::vector<Resource> files = files_of(stage, "outlives_the_root.bin");
   LASTREF_CHECK(product.join());
-  LASTREF_CHECK(product.hold(file));
+  LASTREF_CHECK(hold_all(stage, files));
   stage.tell("a holds");
   // A killed root may have died before the tracker read our hold.
   Status probed;
   if (stage.await("the root has left")) {
     probed = product.client().probe();
-    product.must_exist(file);
+    must_all_exist(stage, files);
   }
-  return first_failure({probed, product.release(file)});
+  return first_failure({probed, release_all(stage, files)});
 }
 
 const RegisteredScenario registered([] {
@@ -39,6 +39,7 @@ const RegisteredScenario registered([] {
           "the end.",
       .rows = {"T5"},
       .roles = {{"root", root}, {"client_a", client_a}},
+      .parameters = {name_count},
   };
 });
 

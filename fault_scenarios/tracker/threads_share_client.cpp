@@ -1,11 +1,14 @@
-#include <array>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
 
-constexpr std::size_t threads = 3;
+constexpr Parameter<std::size_t> threads = {
+    .name = "threads", .usual = 3, .values = {1, 2, 3, 5}, .unit = "threads"};
 
 /// Releases what it holds, and nothing that the root holds.
 Status hold_both(Product& product, const Resource& shared, const Resource& own) {
@@ -24,9 +27,9 @@ Status root(Stage& stage) {
   LASTREF_CHECK(product.register_name(shared));
   LASTREF_CHECK(product.make(shared));
   tracker::Client& client = product.client();
-  std::array<Status, threads> done;
+  std::vector<Status> done(stage.value(threads));
   std::vector<std::unique_ptr<os::Thread>> running;
-  for (std::size_t number = 0; number < threads; ++number) {
+  for (std::size_t number = 0; number < done.size(); ++number) {
     const Resource own = product.file("own " + std::to_string(number));
     const auto live = [&product, &mine = done[number], shared, own] {
       mine = hold_both(product, shared, own);
@@ -43,7 +46,10 @@ Status root(Stage& stage) {
   for (const auto& thread : running) {
     thread->join();
   }
-  const Status probed = first_failure({done[0], done[1], done[2], client.probe()});
+  Status probed = client.probe();
+  for (const Status& each : done) {
+    probed = first_failure({each, probed});
+  }
   product.must_exist(shared);
   const auto counts = client.counts();
   if (probed && counts && (counts->size() != 1 || counts->front().count != 1)) {
@@ -59,6 +65,7 @@ const RegisteredScenario registered([] {
           "is exact.",
       .rows = {"T8"},
       .roles = {{"root", root}},
+      .parameters = {threads},
   };
 });
 

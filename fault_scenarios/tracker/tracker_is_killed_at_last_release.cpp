@@ -1,3 +1,4 @@
+#include "fault_scenarios/support/trees.hpp"
 #include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
@@ -5,7 +6,7 @@ namespace {
 
 Status root(Stage& stage) {
   Product& product = stage.product();
-  const Resource file = product.file("orphan.bin");
+  const std::vector<Resource> files = files_of(stage, "orphan.bin");
   LASTREF_CHECK(product.lead());
   LASTREF_CHECK(stage.start("client_a"));
   stage.await("a holds");
@@ -15,19 +16,20 @@ Status root(Stage& stage) {
   stage.kill("tracker");
   Status probed = product.client().probe();
   // The end of the run shows the result.
-  may_fail(stage.os().status_at(file.name));
+  for (const Resource& each : files) {
+    may_fail(stage.os().status_at(each.name));
+  }
   return probed;
 }
 
 Status client_a(Stage& stage) {
   Product& product = stage.product();
-  const Resource file = product.file("orphan.bin");
+  const std::vector<Resource> files = files_of(stage, "orphan.bin");
   LASTREF_CHECK(product.join());
-  LASTREF_CHECK(product.register_name(file));
-  LASTREF_CHECK(product.make(file));
+  LASTREF_CHECK(make_all(stage, files));
   stage.tell("a holds");
   stage.await("go");
-  Status released = product.release(file);
+  Status released = release_all(stage, files);
   product.leave();
   stage.tell("a has left");
   return released;
@@ -40,6 +42,7 @@ const RegisteredScenario registered([] {
           "The restarted one cleans up from the ledger.",
       .rows = {"T6", "T5"},
       .roles = {{"root", root}, {"client_a", client_a}},
+      .parameters = {name_count},
       .expected_noise = {"the tracker was killed by signal 9; starting another"},
   };
 });

@@ -26,6 +26,17 @@ constexpr int fd_most = 1 << 20;
 constexpr int mutants_drawn_most = 10000;
 constexpr double least_share = 0.001;
 
+void add_set(CLI::App& verb, std::vector<std::string>& set, const std::string& help) {
+  repeatable(verb.add_option("--set", set, help), "NAME=VALUE");
+}
+
+void add_no_draw(CLI::App& verb, bool& no_draw) {
+  verb.add_flag("--no-draw",
+                no_draw,
+                "Parameters without --set have their usual values in all runs. Not given: the seed "
+                "draws them in random runs");
+}
+
 CLI::App* add_gate(CLI::App& app, GateOptions& options) {
   CLI::App* verb = app.add_subcommand(
       "gate", "Runs every scenario without faults, with every fault, and in random orders");
@@ -92,6 +103,10 @@ CLI::App* add_gate(CLI::App& app, GateOptions& options) {
   verb->add_option(
           "--resume", options.resume, "Continue where the gate that wrote this file stopped")
       ->type_name("FILE");
+  add_set(*verb,
+          options.set,
+          "Only scenarios with this parameter, in all runs with this value; may be repeated");
+  add_no_draw(*verb, options.no_draw);
   return verb;
 }
 
@@ -111,6 +126,9 @@ CLI::App* add_explore(CLI::App& app, ExploreOptions& options) {
       ->type_name("TEXT")
       ->expected(1)
       ->take_all();
+  add_set(*verb, options.set, "A parameter of the scenario, as list gives it; may be repeated");
+  verb->add_option("--draw", options.draw, "Seed of the values of its other parameters")
+      ->check(whole_number());
   verb->add_flag("--split-deaths",
                  options.split_deaths,
                  "A death takes two steps: its connections close, then other processes see it");
@@ -172,6 +190,7 @@ CLI::App* add_replay(CLI::App& app, ReplayOptions& options) {
       ->capture_default_str();
   verb->add_option("--ambient", options.ambient, "Ambient to run in; the gate lists them")
       ->type_name("NAME");
+  add_set(*verb, options.set, "A parameter, as a report gives it; may be repeated");
   verb->add_flag("--trace", options.trace, "Print every call, and the probes that were hit");
   return verb;
 }
@@ -192,6 +211,10 @@ CLI::App* add_stress(CLI::App& app, StressVerbOptions& options) {
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   verb->add_flag("--first", options.first, "Stop at the first violation");
+  add_set(*verb,
+          options.set,
+          "Only scenarios with this parameter, in all runs with this value; may be repeated");
+  add_no_draw(*verb, options.no_draw);
   return verb;
 }
 

@@ -29,6 +29,8 @@ struct ExploreOptions {
   double budget = 0;  ///< seconds; 0 is no limit
   std::string ask_after;
   std::vector<std::string> faults;
+  std::vector<std::string> set;       ///< "NAME=VALUE"
+  std::optional<std::uint64_t> draw;  ///< Seed of the values of other parameters
   bool split_deaths = false;
   bool all = false;
 };
@@ -54,6 +56,8 @@ struct GateOptions {
   unsigned worlds = 0;  ///< 0: the usual number
   std::string ambient;  ///< Only this one, and nothing else.
   std::string world = "kernel";
+  std::vector<std::string> set;  ///< "NAME=VALUE"
+  bool no_draw = false;
 };
 
 struct ListOptions {
@@ -93,6 +97,7 @@ struct ReplayOptions {
   std::optional<std::uint64_t> seed;
   std::string world = "kernel";
   std::string ambient;
+  std::vector<std::string> set;  ///< "NAME=VALUE"
   bool trace = false;
 };
 
@@ -128,6 +133,8 @@ struct StressVerbOptions {
   std::uint64_t seed = 1;
   unsigned worlds = 2;
   bool first = false;
+  std::vector<std::string> set;  ///< "NAME=VALUE"
+  bool no_draw = false;
 };
 
 struct SweepOptions {

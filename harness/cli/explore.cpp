@@ -18,6 +18,7 @@ void print(const Scenario& scenario, const ExhaustiveOptions& bounds, const Exha
     Plan plan;
     plan.faults = bounds.faults;
     plan.choices = example.choices;
+    plan.parameters = bounds.parameters;
     for (const Finding& finding : example.findings) {
       const Violation violation{.scenario = scenario.name,
                                 .claim = finding.claim,
@@ -29,8 +30,9 @@ void print(const Scenario& scenario, const ExhaustiveOptions& bounds, const Exha
     }
   }
   std::cout << fmt::format(
-      "{} orders with at most {} preemptions{}, {} steps, at most {} questions a run; {} with "
+      "{}{} orders with at most {} preemptions{}, {} steps, at most {} questions a run; {} with "
       "findings{}\n",
+      bounds.parameters.empty() ? "" : to_text(bounds.parameters) + ": ",
       found.schedules,
       bounds.preemptions,
       found.complete ? ", all there are" : "; there are more",
@@ -69,6 +71,12 @@ void run(const ExploreOptions& options, Invocation& invocation) {
     return;
   }
   bounds.faults = *std::move(faults);
+  const auto set = parse_set(*scenario, options.set, invocation);
+  if (!set) {
+    return;
+  }
+  bounds.parameters = options.draw ? draw_parameters(scenario->parameters, *set, *options.draw)
+                                   : unusual(scenario->parameters, *set);
   const double end = options.budget > 0 ? seconds_now() + options.budget : 0;
   const Exhausted found =
       exhaust(*scenario, bounds, [end](const Outcome&) { return end == 0 || seconds_now() < end; });

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "harness/cli/interruption.hpp"
 #include "harness/cli/names.hpp"
@@ -44,13 +45,14 @@ std::uint64_t hash_of_gate(const GateOptions& options, std::string_view world) {
   std::error_code error;
   const auto size = std::filesystem::file_size("/proc/self/exe", error);
   const auto time = std::filesystem::last_write_time("/proc/self/exe", error);
-  return hash_of(fmt::format("{} {} {} {} {} {}",
+  return hash_of(fmt::format("{} {} {} {} {} {} {}",
                              size,
                              time.time_since_epoch().count(),
                              world,
                              options.seed,
                              options.scenario,
-                             options.row));
+                             options.row,
+                             fmt::join(options.set, " ")));
 }
 
 bool is_terminal() {
@@ -66,7 +68,8 @@ class Gate {
       : options_(options), invocation_(invocation), json_(options.json), junit_(options.junit) {}
 
   void run() {
-    if (!choose_scenarios() || !check_worlds() || !choose_ambients() || !open_files()) {
+    if (!choose_scenarios() || !choose_parameters() || !check_worlds() || !choose_ambients() ||
+        !open_files()) {
       return;
     }
     if (!warden_works()) {
@@ -79,11 +82,14 @@ class Gate {
     // Scenarios named by the user run in full.
     campaign_.full = options_.full || !options_.scenario.empty() || !options_.row.empty();
     campaign_.share = options_.share.value_or(usual_share());
-    campaign_.known = known_plans();
+    if (options_.set.empty()) {  // Their faults are those of the usual values.
+      campaign_.known = known_plans();
+    }
     campaign_.budget = options_.budget;
     campaign_.seed = options_.seed;
     campaign_.random_runs_max = options_.random_runs;
     campaign_.only = options_.only;
+    campaign_.draws_parameters = !options_.no_draw;
     campaign_.stop_at_first = options_.first;
     campaign_.memory = &memory_;
     campaign_.is_interrupted = Interruption::happened;
@@ -139,6 +145,20 @@ class Gate {
       return false;
     }
     return true;
+  }
+
+  /// Only scenarios that have the parameters remain.
+  bool choose_parameters() {
+    if (options_.set.empty()) {
+      return true;
+    }
+    const auto set = parse_set(campaign_.scenarios, options_.set, invocation_);
+    if (set) {
+      campaign_.parameters = *set;
+      campaign_.all_scenarios = false;
+      campaign_.probes = ProbeDemand::counted;
+    }
+    return set.has_value();
   }
 
   bool check_worlds() {

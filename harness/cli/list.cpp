@@ -124,10 +124,27 @@ std::string text_of_probes() {
   return text;
 }
 
+/// "    workers: 2 of 1, 2, 3 (processes)", a line for each.
+std::string text_of_parameters(const Scenario& scenario) {
+  std::string text;
+  for (const DeclaredParameter& each : scenario.parameters) {
+    std::vector<std::string_view> values;
+    for (const auto& value : each.values) {
+      values.emplace_back(value.text);
+    }
+    text += fmt::format("    {}={} of {}{}\n",
+                        each.name,
+                        each.usual,
+                        fmt::join(values, ", "),
+                        each.unit.empty() ? "" : fmt::format(" ({})", each.unit));
+  }
+  return text;
+}
+
 std::string text_of_scenarios() {
   std::string text;
   for (const Scenario& scenario : catalog()) {
-    text += fmt::format("{}{}{}\n{}    {}\n    {}\n",
+    text += fmt::format("{}{}{}\n{}    {}\n{}    {}\n",
                         scenario.name,
                         scenario.kernel_only ? "  (kernel)" : "",
                         scenario.in_gate ? "" : "  (not in the gate)",
@@ -135,6 +152,7 @@ std::string text_of_scenarios() {
                                              : fmt::format("    outside of the matrix: {}\n",
                                                            scenario.outside_matrix),
                         scenario.sentence,
+                        text_of_parameters(scenario),
                         fmt::join(scenario.rows, " "));
   }
   return text;

@@ -22,7 +22,7 @@ class Replay {
 
   void run() {
     const Scenario* scenario = find_scenario(options_.name, invocation_);
-    if (scenario == nullptr || !make_plan()) {
+    if (scenario == nullptr || !make_plan(*scenario)) {
       return;
     }
     if (!options_.ambient.empty() && !has_ambient(options_.ambient, invocation_)) {
@@ -54,12 +54,17 @@ class Replay {
   }
 
  private:
-  bool make_plan() {
+  bool make_plan(const Scenario& scenario) {
     auto faults = parse_faults(options_.faults, invocation_);
     if (!faults) {
       return false;
     }
     plan_.faults = *std::move(faults);
+    const auto set = parse_set(scenario, options_.set, invocation_);
+    if (!set) {
+      return false;
+    }
+    plan_.parameters = unusual(scenario.parameters, *set);
     const auto choices = parse_choices(options_.choices);
     if (!choices) {
       invocation_.refuse(

@@ -1,9 +1,14 @@
 #include "harness/cli/scenarios.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "harness/cli/names.hpp"
+#include "harness/explore/plans.hpp"
 #include "harness/instrument/limits.hpp"
 #include "harness/kernel/kernel_world.hpp"
 
@@ -23,6 +28,55 @@ const Scenario* find_scenario(const std::string& name, Invocation& invocation) {
     invocation.refuse(fmt::format("no scenario {}{}", name, suggestion(name, scenario_names())));
   }
   return found;
+}
+
+namespace {
+
+/// Every parameter and value that one of them has.
+std::vector<DeclaredParameter> parameters_of(std::span<const Scenario* const> scenarios) {
+  std::vector<DeclaredParameter> all;
+  for (const Scenario* const scenario : scenarios) {
+    for (const DeclaredParameter& each : scenario->parameters) {
+      const auto found = std::ranges::find(all, each.name, &DeclaredParameter::name);
+      if (found == all.end()) {
+        all.push_back(each);
+        continue;
+      }
+      std::ranges::copy_if(each.values, std::back_inserter(found->values), [&](const auto& value) {
+        return found->value_named(value.text) == nullptr;
+      });
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::optional<ParameterValues> parse_set(const Scenario& scenario,
+                                         std::span<const std::string> texts,
+                                         Invocation& invocation) {
+  std::vector<const Scenario*> one = {&scenario};
+  return parse_set(one, texts, invocation);
+}
+
+std::optional<ParameterValues> parse_set(std::vector<const Scenario*>& scenarios,
+                                         std::span<const std::string> texts,
+                                         Invocation& invocation) {
+  if (texts.empty()) {
+    return ParameterValues();
+  }
+  auto values = parse_parameters(parameters_of(scenarios), texts);
+  if (!values) {
+    invocation.refuse("--set " + describe(values.error()));
+    return std::nullopt;
+  }
+  std::erase_if(scenarios,
+                [&](const Scenario* each) { return !has_all(each->parameters, *values); });
+  if (scenarios.empty()) {
+    invocation.refuse("no scenario has all of" + set_options(*values));
+    return std::nullopt;
+  }
+  return *std::move(values);
 }
 
 bool has_ambient(const std::string& name, Invocation& invocation) {

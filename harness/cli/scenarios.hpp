@@ -17,6 +17,17 @@ std::vector<std::string> scenario_names();
 /// The scenario of this name; null, and a refusal with the nearest names, if there is none.
 const Scenario* find_scenario(const std::string& name, Invocation& invocation);
 
+/// Empty, and a refusal that lists what there is, if the scenario has no such parameter or value.
+std::optional<ParameterValues> parse_set(const Scenario& scenario,
+                                         std::span<const std::string> texts,
+                                         Invocation& invocation);
+
+/// The same for several scenarios. Removes those that do not have all of these parameters and
+/// values.
+std::optional<ParameterValues> parse_set(std::vector<const Scenario*>& scenarios,
+                                         std::span<const std::string> texts,
+                                         Invocation& invocation);
+
 /// False, and a refusal, if there is no such ambient, or not on this machine.
 bool has_ambient(const std::string& name, Invocation& invocation);
 

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "harness/cli/scenarios.hpp"
 #include "harness/cli/verbs.hpp"
+#include "harness/explore/plans.hpp"
+#include "harness/scenario/pattern.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "harness/stress/stress_campaign.hpp"
 
@@ -14,13 +17,16 @@ namespace {
 void print(const StressViolation& violation) {
   const std::string killed =
       violation.killed.empty() ? "none" : fmt::format("{}", fmt::join(violation.killed, ", "));
-  std::cout << fmt::format("VIOLATION {}\n", violation.scenario)
-            << fmt::format("  claim         {}\n", violation.finding.claim)
-            << fmt::format("  observed      {}\n", violation.finding.seen)
-            << fmt::format("  killed        {}\n", killed)
-            << fmt::format("  try again     lastref stress --scenario {} --runs 100 --seed {}\n",
-                           violation.scenario,
-                           violation.seed);
+  std::cout
+      << fmt::format("VIOLATION {}\n", violation.scenario)
+      << fmt::format("  claim         {}\n", violation.finding.claim)
+      << fmt::format("  observed      {}\n", violation.finding.seen)
+      << fmt::format("  killed        {}\n", killed)
+      << fmt::format(
+             "  try again     lastref stress --scenario {} --runs 100 --seed {}{} --no-draw\n",
+             violation.scenario,
+             violation.seed,
+             set_options(violation.parameters));
   if (!violation.standard_error.empty()) {
     std::cout << "standard error of the run:\n" << violation.standard_error << '\n';
   }
@@ -32,12 +38,24 @@ void run(const StressVerbOptions& options, Invocation& invocation) {
   if (!invocation.has_proc()) {
     return;
   }
+  std::vector<const Scenario*> named;
+  for (const Scenario& each : catalog()) {
+    if (options.scenario.empty() ? each.in_gate : matches(options.scenario, each.name)) {
+      named.push_back(&each);
+    }
+  }
+  auto set = parse_set(named, options.set, invocation);
+  if (!set) {
+    return;
+  }
   StressCampaign campaign({.scenarios = &catalog(),
                            .pattern = options.scenario,
                            .runs = options.runs,
                            .seed = options.seed,
                            .worlds = options.worlds,
-                           .first = options.first});
+                           .first = options.first,
+                           .parameters = *std::move(set),
+                           .draws_parameters = !options.no_draw});
   if (!campaign.missing().empty()) {
     invocation.refuse("runs without gates need namespaces of their own: " + campaign.missing());
     return;

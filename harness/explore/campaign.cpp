@@ -121,6 +121,8 @@ class Campaign {
   void account(const Done& done);
   void say(CampaignPhase phase, std::size_t total);
   Job job_of(std::size_t index, CampaignPhase phase, Plan&& made);
+  ParameterValues usual_parameters(std::size_t index) const;
+  ParameterValues draw_parameters(std::size_t index, std::size_t random_run);
   Job clean_job(std::size_t index, bool twice);
 
   ComparedWorlds worlds_;
@@ -145,7 +147,8 @@ class Campaign {
   std::size_t big_given_ = 0;
   bool big_is_at_work_ = false;
   AmbientRuns ambient_runs_;
-  std::size_t clean_once_ = 0;  ///< Scenarios of which the second clean run was dropped
+  std::size_t clean_once_ = 0;          ///< Scenarios of which the second clean run was dropped
+  std::set<std::string> drawn_values_;  ///< Other than usual, each with its scenario
   std::size_t jobs_made_ = 0;
   std::size_t done_in_phase_ = 0;
   std::size_t total_of_phase_ = 0;
@@ -167,12 +170,39 @@ void Campaign::begin() {
   matrices_.resize(options_.scenarios.size());
   for (std::size_t index = 0; index < options_.scenarios.size(); ++index) {
     (scenario(index).in_matrix() ? small_ : big_).push_back(index);
+    for (const DeclaredParameter& each : scenario(index).parameters) {
+      report_.drawn_values.total += scenario(index).in_matrix() ? each.values.size() - 1 : 0;
+    }
   }
   recall(memory_, tally_);
 }
 
 Job Campaign::job_of(std::size_t index, CampaignPhase phase, Plan&& made) {
+  if (phase != CampaignPhase::random) {
+    made.parameters = usual_parameters(index);
+  }
   return {.scenario = index, .phase = phase, .number = jobs_made_++, .plan = std::move(made)};
+}
+
+ParameterValues Campaign::usual_parameters(std::size_t index) const {
+  return unusual(scenario(index).parameters, options_.parameters);
+}
+
+ParameterValues Campaign::draw_parameters(std::size_t index, std::size_t random_run) {
+  const ParameterValues usual = usual_parameters(index);
+  if (!options_.draws_parameters) {
+    return usual;
+  }
+  ParameterValues drawn = harness::draw_parameters(
+      scenario(index).parameters, options_.parameters, options_.seed + random_run);
+  report_.runs_with_drawn_values += drawn == usual ? 0U : 1U;
+  for (const ParameterValue& each : drawn) {
+    if (std::ranges::find(usual, each) == usual.end()) {
+      drawn_values_.insert(fmt::format("{} {}", index, to_text(each)));
+    }
+  }
+  report_.drawn_values.executed = drawn_values_.size();
+  return drawn;
 }
 
 Job Campaign::clean_job(std::size_t index, bool twice) {
@@ -427,6 +457,7 @@ void Campaign::run_random() {
             random_plan(options_.seed,
                         number,
                         {.matrix = matrices_[index].faults, .pairs = pairs_of(pairs_, index)});
+        made.parameters = draw_parameters(index, number);
         const bool twice = ++number % twice_every == 0;
         made.wants_crossings = twice;
         Job job = job_of(index, CampaignPhase::random, std::move(made));

@@ -1,7 +1,7 @@
 // Campaign: runs every scenario clean, twice, and then injects every fault of its matrix. Then each
 // scenario runs in every ambient, clean and with a few kills drawn by the seed. Random orders and
-// pairs of faults come last. Scenarios that are too big for the matrix only run clean, and twice
-// only in a full campaign.
+// pairs of faults come last, with random values of parameters. Scenarios that are too big for the
+// matrix only run clean, and twice only in a full campaign.
 //
 // The catalog, the seed and the clean runs alone decide what is tried. Neither the budget nor the
 // number of worlds changes the total, only how far the list is processed. If there is a budget, the
@@ -45,6 +45,10 @@ struct CampaignOptions {
   std::uint64_t seed = 0;
   /// The maximum number of random runs; a budget ends them in any case.
   std::optional<std::size_t> random_runs_max;
+  /// In every run, as in Plan, but usual values too. Each scenario has to have these parameters.
+  ParameterValues parameters = {};
+  /// Whether random runs draw the values of the other parameters, by the seed.
+  bool draws_parameters = true;
   /// Only faults of the matrix in columns of the report that begin with this; empty: all.
   std::string only = {};
   /// Called between runs, by any thread: whether the campaign is to end now.

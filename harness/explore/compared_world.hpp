@@ -12,6 +12,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/oracle/results.hpp"
@@ -22,15 +23,19 @@ namespace lastref::harness {
 /// Shared by worlds in several threads.
 class CleanResults {
  public:
-  /// The judgement on `results`, compared with clean runs of the scenario. It makes more of those
-  /// in `world` while none so far had these results.
-  Judgement compare(World& world, const Scenario& scenario, const RunResults& results);
+  /// The judgement on `results`, compared with clean runs of the scenario with the same parameters.
+  /// It makes more of those in `world` while none so far had these results.
+  Judgement compare(World& world,
+                    const Scenario& scenario,
+                    const ParameterValues& parameters,
+                    const RunResults& results);
   /// The number of clean runs made for it.
   std::size_t runs() const noexcept { return runs_; }
 
  private:
   struct OfScenario {
     std::mutex mutex;
+    ParameterValues parameters = {};
     PossibleResults possible = {};
     std::vector<Plan> plans = clean_plans_to_compare();
     std::size_t next = 0;  ///< index in the plans
@@ -39,10 +44,10 @@ class CleanResults {
 
   /// Makes one more clean run; false if all have been made.
   bool learn(World& world, const Scenario& scenario, OfScenario& mine);
-  OfScenario& of(const std::string& scenario);
+  OfScenario& of(const std::string& scenario, const ParameterValues& parameters);
 
   std::mutex mutex_;  ///< of the map
-  std::map<std::string, OfScenario> scenarios_;
+  std::map<std::pair<std::string, ParameterValues>, OfScenario> scenarios_;
   std::atomic<std::size_t> runs_ = 0;
 };
 

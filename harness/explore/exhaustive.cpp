@@ -20,7 +20,9 @@ Exhausted exhaust(const Scenario& scenario,
   ExhaustiveChoices choices({.preemptions = options.preemptions,
                              .deviations = options.deviations,
                              .prefix = options.prefix});
-  const Plan plan{.faults = options.faults, .choices = {}, .seed = {}, .wants_crossings = false};
+  Plan plan;
+  plan.faults = options.faults;
+  plan.parameters = options.parameters;
   Exhausted sum;
   for (bool left = true; left && sum.schedules < options.runs_max;) {
     Outcome outcome = world.run(scenario, plan, choices);

@@ -24,6 +24,7 @@ struct ExhaustiveOptions {
   std::string ask_after = {};
   std::uint64_t runs_max = ~std::uint64_t{0};
   std::vector<Fault> faults = {};          ///< in every run
+  ParameterValues parameters = {};         ///< likewise
   std::vector<std::uint32_t> prefix = {};  ///< fixed first answers, for a share of the whole
   bool stop_at_first = false;
   bool split_deaths = false;  ///< see SimOptions

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -16,6 +17,40 @@
 
 namespace lastref::harness {
 namespace {
+
+/// Whether it has a finding for each claim of the other.
+bool claims_all(const Outcome& outcome, const Outcome& other) {
+  return std::ranges::all_of(other.findings, [&](const Finding& finding) {
+    return std::ranges::find(outcome.findings, finding.claim, &Finding::claim) !=
+           outcome.findings.end();
+  });
+}
+
+/// Replaces the run by one with more usual values of parameters that violates the same claims, if
+/// there is one. All usual values are tried first, then one after the other.
+void shrink_parameters(World& world, const Scenario& scenario, Done& done) {
+  Plan& plan = done.job.plan;
+  const auto try_with = [&](ParameterValues parameters) {
+    Plan shrunk = plan;
+    shrunk.parameters = std::move(parameters);
+    Outcome outcome = world.run(scenario, shrunk);
+    const bool is_same = claims_all(outcome, done.outcome);
+    if (is_same) {
+      plan = std::move(shrunk);
+      done.outcome = std::move(outcome);
+    }
+    return is_same;
+  };
+  const ParameterValues all = plan.parameters;
+  if (all.empty() || try_with({}) || all.size() == 1) {
+    return;
+  }
+  for (const ParameterValue& each : all) {
+    ParameterValues others = plan.parameters;
+    std::erase(others, each);
+    try_with(std::move(others));
+  }
+}
 
 void work(World& world, const JobQueue& queue, std::mutex& turn) {
   CrashNote note;
@@ -33,6 +68,9 @@ void work(World& world, const JobQueue& queue, std::mutex& turn) {
     Done done{.job = *std::move(job), .outcome = {}, .again = {}};
     note.begin(scenario.name, replay_command(scenario.name, done.job.plan, world.name()));
     done.outcome = world.run(scenario, done.job.plan);
+    if (!done.outcome.findings.empty()) {
+      shrink_parameters(world, scenario, done);
+    }
     if (done.job.twice) {
       const std::lock_guard held(turn);
       done.job.twice = queue.has_time();

@@ -81,11 +81,20 @@ std::string quoted(std::string_view argument) {
   return text + "'";
 }
 
+std::string set_options(std::span<const ParameterValue> parameters) {
+  std::string options;
+  for (const ParameterValue& each : parameters) {
+    options += " --set " + quoted(to_text(each));
+  }
+  return options;
+}
+
 std::string replay_command(std::string_view scenario, const Plan& plan, std::string_view world) {
   std::string command = "lastref replay " + quoted(scenario);
   if (!plan.ambient.empty()) {
     command += " --ambient " + quoted(plan.ambient);
   }
+  command += set_options(plan.parameters);
   for (const Fault& fault : plan.faults) {
     command += " --fault " + quoted(to_text(fault));
   }

@@ -35,8 +35,11 @@ std::vector<Fault> sample_of_kills(std::uint64_t seed,
                                    std::span<const Fault> matrix,
                                    std::size_t count);
 
-/// The command that runs a plan again: "lastref replay NAME --fault 'TEXT' --choices 1.0.2 --seed
-/// 7".
+/// " --set workers=3 --set durable=yes".
+std::string set_options(std::span<const ParameterValue> parameters);
+
+/// The command that runs a plan again: "lastref replay NAME --set workers=3 --fault 'TEXT'
+/// --choices 1.0.2 --seed 7".
 std::string replay_command(std::string_view scenario, const Plan& plan, std::string_view world);
 
 /// An argument, quoted for a POSIX shell.

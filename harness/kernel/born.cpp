@@ -127,6 +127,10 @@ std::vector<std::string> arguments_of(const Born& born,
   for (const Fault& fault : context.faults) {
     arguments.push_back(to_text(fault));
   }
+  arguments.push_back(std::to_string(context.parameters.size()));
+  for (const ParameterValue& each : context.parameters) {
+    arguments.insert(arguments.end(), {each.name, each.value});
+  }
   arguments.push_back(std::to_string(birth.fds.size()));
   for (const os::PassedFd& fd : birth.fds) {
     arguments.push_back(std::to_string(fd.number_there));
@@ -250,6 +254,13 @@ int become_process_of_run(std::span<const char* const> arguments,
     faults.push_back(*std::move(fault));
   }
   context.faults = faults;
+  ParameterValues parameters;
+  for (auto left = all.number<unsigned>(); left > 0; --left) {
+    ParameterValue& one = parameters.emplace_back();
+    one.name = all.text();
+    one.value = all.text();
+  }
+  context.parameters = parameters;
   for (auto left = all.number<unsigned>(); left > 0; --left) {
     birth.fds.push_back({.here = os::Fd{-1}, .number_there = all.number<int>()});
   }

@@ -52,7 +52,7 @@ void KernelWorld::start_server() {
 void KernelWorld::submit(const Scenario& scenario, const Plan& plan) {
   // If the server has died, collect() will notice.
   send_message(server_->process.socket(),
-               encode(RunRequest{.scenario = scenario.name, .plan = plan, .ungated = {}}));
+               encode(RunRequest{.scenario = scenario.name, .plan = plan, .ungated_kills = {}}));
   ++server_->asked;
 }
 
@@ -75,13 +75,16 @@ Outcome KernelWorld::collect() {
   return receive_message(server_->process.socket(), message) ? decode_outcome(message) : lost();
 }
 
-UngatedOutcome KernelWorld::run_ungated(const Scenario& scenario, const UngatedPlan& plan) {
+UngatedOutcome KernelWorld::run_ungated(const Scenario& scenario,
+                                        const Plan& plan,
+                                        const RandomKills& kills) {
   LASTREF_ASSERT(!options_.is_gated);
   const int socket = server_->process.socket();
   std::string answer;
   const bool is_done =
-      send_message(socket,
-                   encode(RunRequest{.scenario = scenario.name, .plan = {}, .ungated = plan})) &&
+      send_message(
+          socket,
+          encode(RunRequest{.scenario = scenario.name, .plan = plan, .ungated_kills = kills})) &&
       receive_message(socket, answer);
   return is_done ? decode_ungated(answer) : UngatedOutcome{.findings = {lost_run}};
 }

@@ -59,11 +59,10 @@ struct KernelOptions {
   bool is_gated = true;
 };
 
-/// A run of a world without gates.
-struct UngatedPlan {
-  std::uint64_t seed = 0;  ///< Determines which processes are killed, and when.
-  unsigned kills = 0;
-  /// The time from the start of the run in which the kills happen.
+/// Kills in a run of a world without gates.
+struct RandomKills {
+  unsigned count = 0;
+  /// The time from the start of the run in which they happen.
   std::chrono::microseconds span{};
 };
 
@@ -91,8 +90,9 @@ class KernelWorld final : public World {
   void submit(const Scenario& scenario, const Plan& plan);
   Outcome collect();
   /// Only, and the only one, in a world without gates. It needs namespaces of its own: `degraded`
-  /// must be empty.
-  UngatedOutcome run_ungated(const Scenario& scenario, const UngatedPlan& plan);
+  /// must be empty. Of the plan, only the parameters and the seed apply; the seed determines which
+  /// processes are killed, and when.
+  UngatedOutcome run_ungated(const Scenario& scenario, const Plan& plan, const RandomKills& kills);
 
   /// What this machine does not permit, and the substitute; empty if nothing is missing.
   const std::string& degraded() const noexcept { return degraded_; }

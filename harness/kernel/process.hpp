@@ -29,7 +29,8 @@ struct RunContext {
   std::string elsewhere;  ///< an empty folder in the sandbox
   bool is_isolated;       ///< The run has its own /dev/shm.
   const Scenario* scenario = nullptr;
-  std::span<const Fault> faults = {};  ///< the planned ones
+  std::span<const Fault> faults = {};               ///< the planned ones
+  std::span<const ParameterValue> parameters = {};  ///< of the plan
   const Ambient* ambient = nullptr;  ///< nullptr: processes of a gated run are forks of the server
   /// In the ambient of two trees: the folder of the tree that does not belong to the scenario, and
   /// whether it is being made.

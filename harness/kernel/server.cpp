@@ -107,6 +107,7 @@ void Server::load(const Plan& plan) {
   run_.reset();
   ControlBlock& control_block = run_.control_block();
   context_.faults = plan.faults;
+  context_.parameters = plan.parameters;
   control_block.interceptors.follow(plan);
   control_block.given_count =
       static_cast<std::uint32_t>(std::min(plan.choices.size(), control_block.given.size()));
@@ -150,7 +151,7 @@ void Server::set_ambient(const std::string& name) {
 /// Everything that a run leaves on the heap is freed with its arena. A heap without holes leaves
 /// forked processes few pages to copy.
 std::string Server::perform(const RunRequest& request) {
-  if (request.ungated) {
+  if (request.ungated_kills) {
     return encode(play_ungated(request));
   }
   const Arena arena(/*serves=*/std::exchange(is_warm_, true));
@@ -167,11 +168,9 @@ const Scenario& Server::scenario_named(const std::string& name) const {
 
 UngatedOutcome Server::play_ungated(const RunRequest& request) {
   sandbox_.prepare();
-  Plan none;
-  none.seed = request.ungated->seed;
-  load(none);
+  load(request.plan);
   context_.scenario = &scenario_named(request.scenario);
-  UngatedController controller(context_, *request.ungated);
+  UngatedController controller(context_, request.plan.seed.value_or(0), *request.ungated_kills);
   controller.run();
   sandbox_.restore();
   std::vector<std::string> left = without_accidents(sandbox_.left());
@@ -186,7 +185,7 @@ UngatedOutcome Server::play_ungated(const RunRequest& request) {
                          .standard_error = sandbox_.standard_error()};
   if (outcome.needs_gate.empty()) {
     const Evidence evidence = {.scenario = *context_.scenario,
-                               .plan = none,
+                               .plan = request.plan,
                                .records = run_.journal().settle(),
                                .left = std::move(left),
                                .left_after_sweep = without_accidents(sandbox_.left()),

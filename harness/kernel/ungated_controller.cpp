@@ -39,10 +39,13 @@ bool can_be_killed(const Process& process) noexcept {
 
 }  // namespace
 
-UngatedController::UngatedController(RunContext& context, const UngatedPlan& plan)
-    : context_(context), chance_(plan.seed) {
-  std::uniform_int_distribution<std::int64_t> when(0, std::max<std::int64_t>(plan.span.count(), 1));
-  for (unsigned kill = 0; kill < plan.kills; ++kill) {
+UngatedController::UngatedController(RunContext& context,
+                                     std::uint64_t seed,
+                                     const RandomKills& kills)
+    : context_(context), chance_(seed) {
+  std::uniform_int_distribution<std::int64_t> when(0,
+                                                   std::max<std::int64_t>(kills.span.count(), 1));
+  for (unsigned kill = 0; kill < kills.count; ++kill) {
     due_.push_back(microseconds(when(chance_)));
   }
   std::ranges::sort(due_);

@@ -22,7 +22,8 @@ namespace lastref::harness {
 
 class UngatedController final : public DeadlockResolver {
  public:
-  UngatedController(RunContext& context, const UngatedPlan& plan);
+  /// The seed determines which processes are killed, and when.
+  UngatedController(RunContext& context, std::uint64_t seed, const RandomKills& kills);
 
   /// From the start of the root to the last death. The control block is reset.
   void run();

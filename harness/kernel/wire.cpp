@@ -124,6 +124,20 @@ void visit(Visitor& with, const Fault& fault) {
 }
 
 template <typename Visitor, typename Of>
+void visit_parameter(Visitor& with, Of& parameter) {
+  with(parameter.name);
+  with(parameter.value);
+}
+template <typename Visitor>
+void visit(Visitor& with, ParameterValue& parameter) {
+  visit_parameter(with, parameter);
+}
+template <typename Visitor>
+void visit(Visitor& with, const ParameterValue& parameter) {
+  visit_parameter(with, parameter);
+}
+
+template <typename Visitor, typename Of>
 void visit_finding(Visitor& with, Of& finding) {
   with(finding.claim);
   with(finding.seen);
@@ -182,7 +196,8 @@ void visit_request(Visitor& with, Of& request) {
   with(request.plan.ambient);
   with(request.plan.wants_results);
   with(request.plan.wants_allocations);
-  with(request.ungated);
+  with(request.plan.parameters);
+  with(request.ungated_kills);
 }
 
 template <typename Visitor, typename Of>

@@ -13,8 +13,8 @@ namespace lastref::harness {
 /// A request to the server.
 struct RunRequest {
   std::string scenario;
-  Plan plan;                           ///< of a gated run, or
-  std::optional<UngatedPlan> ungated;  ///< of an ungated one
+  Plan plan;
+  std::optional<RandomKills> ungated_kills;  ///< Present: the run has no gates.
 };
 
 std::string encode(const RunRequest& request);

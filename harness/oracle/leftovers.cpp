@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "harness/oracle/operations.hpp"
+
 namespace lastref::harness::oracle {
 
 namespace {
@@ -45,8 +47,9 @@ bool was_said_to_be_gone(const Evidence& evidence, std::string_view path) {
   const bool comes_again = std::ranges::any_of(
       faults, [](const Fault& fault) { return is_for_ever(fault.kind) && fault.error == ENOENT; });
   const bool looks_once = comes_again || faults.size() > 1;
+  const std::string_view root = leader_in(evidence.records);
   return std::ranges::any_of(evidence.records, [&](const Record& record) {
-    const bool cleans_up = looks_once && (is_tracker(record) || record.role == "root");
+    const bool cleans_up = looks_once && (is_tracker(record) || record.role == root);
     return record.call == Call::status_at && record.injected && record.error == ENOENT &&
            (cleans_up || record.role == next_start_role) &&
            normal(record.text.view()) == normal(journal_text(path));

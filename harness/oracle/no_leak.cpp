@@ -9,6 +9,7 @@
 #include "harness/oracle/file_readers.hpp"
 #include "harness/oracle/holdings.hpp"
 #include "harness/oracle/leftovers.hpp"
+#include "harness/oracle/operations.hpp"
 #include "harness/oracle/registered_oracle.hpp"
 #include "harness/oracle/whole_files.hpp"
 #include "harness/scenario/ambient.hpp"
@@ -63,18 +64,19 @@ Waiver why_not_at_once(const Evidence& evidence) {
   bool has_failed = false;
   bool root_has_failed = false;
   bool is_whole = false;
+  const std::string_view root = leader_in(evidence.records);
   for (const Record& record : evidence.records) {
     has_failed = has_failed || (record.injected && may_leave(evidence, record));
-    root_has_failed = root_has_failed || (record.injected && record.role == "root");
-    root_gave_up = root_gave_up || (record.role == "root" && gives_up_lock(record));
-    root_leaves = root_leaves || (record.role == "root" && record.name == "leave");
+    root_has_failed = root_has_failed || (record.injected && record.role == root);
+    root_gave_up = root_gave_up || (record.role == root && gives_up_lock(record));
+    root_leaves = root_leaves || (record.role == root && record.name == "leave");
     if (is_fact(record, fact::born) && is_tracker(record)) {
       tracker_ever = true;
       tracker_was_killed = false;
     } else if (is_fact(record, fact::died) && record.text != fact::ended) {
       tracker_was_killed = tracker_was_killed || is_tracker(record);
       root_was_leaving = is_tracker(record) ? root_leaves : root_was_leaving;
-      root_was_killed = root_was_killed || record.role == "root";
+      root_was_killed = root_was_killed || record.role == root;
     } else if (is_fact(record, fact::fired)) {
       const auto index = static_cast<std::size_t>(record.value);
       is_whole = is_whole ||

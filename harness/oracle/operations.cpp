@@ -18,6 +18,21 @@ void end_last(Operations::Names& open, std::string_view name) {
 
 }  // namespace
 
+std::string_view leader_in(std::span<const Record> records) noexcept {
+  constexpr std::string_view usual = "root";
+  std::string_view leader = usual;
+  for (const Record& record : records) {
+    if (record.kind != RecordKind::operation_begin || record.name != "lead") {
+      continue;
+    }
+    if (record.role == usual) {
+      return usual;
+    }
+    leader = leader == usual ? record.role.view() : leader;
+  }
+  return leader;
+}
+
 bool is_last(std::string_view operation) noexcept {
   return operation == "leave" || operation == "end";
 }

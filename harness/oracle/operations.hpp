@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -14,6 +15,10 @@
 #include "harness/journal/record.hpp"
 
 namespace lastref::harness::oracle {
+
+/// The role that leads the tree of the run: the first one that has led a tree; "root" if that has
+/// led one too, or none has. Before the root leads, another role may have had a tree that dies.
+std::string_view leader_in(std::span<const Record> records) noexcept;
 
 /// An operation that ends a membership or object permanently.
 bool is_last(std::string_view operation) noexcept;

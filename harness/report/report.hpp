@@ -130,6 +130,9 @@ struct Report {
   std::size_t resumed = 0;  ///< Faults, and pairs, that an earlier gate had executed.
   std::size_t ambient_runs = 0;
   std::size_t random_runs = 0;  ///< Random orders, and pairs of faults.
+  /// Those in which a parameter had a drawn value other than the usual one;
+  std::size_t runs_with_drawn_values = 0;
+  Count drawn_values = {};  ///< and such values of all scenarios, and the ones that were drawn.
   /// Further clean runs, which show the possible results of runs with benign faults.
   std::size_t runs_to_compare = 0;
   /// The pairs among the random runs that were drawn from the matrix, and those of which both

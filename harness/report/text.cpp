@@ -306,6 +306,18 @@ std::string text_of_random_pairs(const Report& report) {
       second_level.executed);
 }
 
+/// Nothing if no scenario has parameters.
+std::string text_of_parameters(const Report& report) {
+  const Count& values = report.drawn_values;
+  if (values.total == 0) {
+    return {};
+  }
+  return fmt::format("  parameters: {} of {} values other than the usual ones drawn, in {} runs\n",
+                     values.executed,
+                     values.total,
+                     report.runs_with_drawn_values);
+}
+
 /// Empty if everything was tried.
 std::string text_of_share(const Report& report) {
   if (report.share >= 1) {
@@ -336,6 +348,7 @@ std::string to_text(const Report& report) {
   text += text_of_worlds(report);
   text += text_of_speed(report);
   text += text_of_random_pairs(report);
+  text += text_of_parameters(report);
   text += fmt::format("  points: {} of {} reached; kills: {}; names left behind: {}; seed {}\n",
                       report.points_reached,
                       report.points_declared,

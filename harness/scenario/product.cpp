@@ -56,7 +56,10 @@ Status Product::lead() {
 
 Status Product::join() {
   const std::span<const std::string> arguments = stage_.arguments();
-  const std::string tree = arguments.empty() ? std::string() : arguments.front();
+  return join(arguments.empty() ? std::string() : arguments.front());
+}
+
+Status Product::join(const std::string& tree) {
   return noted("join", {}, [&]() -> Status {
     LASTREF_TRY(client, tracker::Client::join(stage_.os(), tree));
     client_ = std::move(client);

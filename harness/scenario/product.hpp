@@ -52,6 +52,8 @@ class Product {
   [[nodiscard]] Status lead();
   /// Joins the tree of the parent role.
   [[nodiscard]] Status join();
+  /// Joins a tree that another role has led.
+  [[nodiscard]] Status join(const std::string& tree);
   [[nodiscard]] Status register_name(const Resource& resource,
                                      const std::optional<Identity>& identity = {});
   [[nodiscard]] Status hold(const Resource& resource);

@@ -37,6 +37,8 @@ struct Scenario {
   std::string sentence;           ///< What must hold, in reports.
   std::vector<std::string> rows;  ///< SPEC rows that it covers: "T9"
   std::vector<Role> roles;        ///< Includes "root".
+  /// What a run of it may vary: see parameter.hpp. The bodies read each of them.
+  std::vector<DeclaredParameter> parameters = {};
   /// Messages of a fault-free run on standard error: each of these is part of some line, and each
   /// line contains one of these.
   std::vector<std::string> expected_noise = {};

@@ -9,17 +9,24 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include <lastref/os.hpp>
 
 #include "harness/scenario/limits.hpp"
 #include "harness/scenario/outside.hpp"
+#include "harness/scenario/parameter.hpp"
 #include "harness/scenario/product.hpp"
 
 namespace lastref::harness {
 
+struct Scenario;
+
 /// Properties of a process that do not change while it lives.
 struct Setting {
+  const Scenario& scenario;
+  /// Of the run; parameters of the scenario that are not in it have their usual values.
+  std::span<const ParameterValue> parameters;
   /// The instrumented Os of this process.
   os::Os& os;
   std::string role;
@@ -42,6 +49,12 @@ class Stage {
   std::span<const std::string> arguments() const noexcept { return setting_.arguments; }
   const std::string& folder() const noexcept { return setting_.folder; }
   const std::string& spare_folder() const noexcept { return setting_.spare_folder; }
+
+  /// The value of a parameter of the scenario, the same in every process of the run.
+  template <typename T>
+  T value(const Parameter<T>& parameter) const {
+    return static_cast<T>(number_of(parameter.name));
+  }
 
   Product& product() noexcept { return product_; }
   virtual Outside& outside() noexcept = 0;
@@ -123,6 +136,9 @@ class Stage {
       : setting_(std::move(setting)), product_(*this, log) {}
 
  private:
+  /// The parameter has to be declared in the registration of the scenario.
+  std::int64_t number_of(std::string_view parameter) const;
+
   Setting setting_;
   Product product_;
 };

@@ -36,6 +36,8 @@ struct Plan {
   /// Fill Outcome::results, even if faults were injected.
   bool wants_results = false;
   bool wants_allocations = false;  ///< Fill Outcome::allocations.
+  /// Of the scenario's parameters, those that have another value than usual.
+  ParameterValues parameters = {};
 };
 
 /// One call or step as it was crossed.

@@ -8,7 +8,9 @@
 namespace lastref::harness::sim {
 
 SimStage::SimStage(SimRun& run, Member& member, std::span<const std::string> arguments)
-    : Stage({.os = *member.os,
+    : Stage({.scenario = run.scenario,
+             .parameters = run.plan.parameters,
+             .os = *member.os,
              .role = member.role,
              .arguments = arguments,
              .folder = files_folder,

@@ -179,7 +179,8 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan) {
 
 Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choices) {
   choices.begin();
-  const bool in_arena = options_.arena && !warm_.insert(scenario.name).second;
+  const bool in_arena =
+      options_.arena && !warm_.insert(scenario.name + ' ' + to_text(plan.parameters)).second;
   const Arena arena(in_arena);
   auto run = std::make_unique<SimRun>(scenario, plan, choices);
   prepare(*run, options_);

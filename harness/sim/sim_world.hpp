@@ -51,7 +51,8 @@ class SimWorld final : public World {
 
  private:
   SimOptions options_;
-  std::set<std::string> warm_;  ///< Scenarios that have been run once outside the arena
+  /// Scenarios, and values of their parameters, that have been run once outside the arena
+  std::set<std::string> warm_;
   bool keeps_journal_ = false;
   std::string journal_;
   std::uint64_t steps_ = 0;

@@ -37,7 +37,7 @@ StressCampaign::StressCampaign(StressCampaignOptions options) : options_(std::mo
   for (const Scenario& each : *options_.scenarios) {
     const bool is_meant = options_.pattern.empty() ? each.in_gate && each.in_matrix()
                                                    : matches(options_.pattern, each.name);
-    if (is_meant) {
+    if (is_meant && has_all(each.parameters, options_.parameters)) {
       scenarios_.push_back(&each);
     }
   }
@@ -76,7 +76,13 @@ void StressCampaign::work(Shared& shared, KernelWorld& world) {
 
 void StressCampaign::try_one(Shared& shared, KernelWorld& world, std::uint64_t number) {
   const Scenario& scenario = *scenarios_[number % scenarios_.size()];
-  UngatedPlan plan{.seed = options_.seed + number};
+  const std::uint64_t seed = options_.seed + number;
+  Plan plan;
+  plan.seed = seed;
+  plan.parameters = options_.draws_parameters
+                        ? draw_parameters(scenario.parameters, options_.parameters, seed)
+                        : unusual(scenario.parameters, options_.parameters);
+  RandomKills kills;
   {
     const std::scoped_lock held(shared.lock);
     if (shared.report.left_out.contains(scenario.name)) {
@@ -84,14 +90,14 @@ void StressCampaign::try_one(Shared& shared, KernelWorld& world, std::uint64_t n
       return;
     }
     if (const auto known = shared.took.find(scenario.name); known != shared.took.end()) {
-      plan.span = known->second;
+      kills.span = known->second;
       // A scenario outside the matrix does not state what a kill may leave.
-      plan.kills = scenario.in_matrix()
-                       ? kills_in_turn[number / scenarios_.size() % kills_in_turn.size()]
-                       : 0;
+      kills.count = scenario.in_matrix()
+                        ? kills_in_turn[number / scenarios_.size() % kills_in_turn.size()]
+                        : 0;
     }
   }
-  const UngatedOutcome outcome = world.run_ungated(scenario, plan);
+  const UngatedOutcome outcome = world.run_ungated(scenario, plan, kills);
   const std::scoped_lock held(shared.lock);
   --shared.under_way;
   StressReport& report = shared.report;
@@ -99,7 +105,7 @@ void StressCampaign::try_one(Shared& shared, KernelWorld& world, std::uint64_t n
     report.left_out[scenario.name] = outcome.needs_gate;
     return;
   }
-  if (plan.kills == 0) {
+  if (kills.count == 0) {
     shared.took[scenario.name] = outcome.took;
   }
   if (!scenario.in_matrix()) {
@@ -110,10 +116,11 @@ void StressCampaign::try_one(Shared& shared, KernelWorld& world, std::uint64_t n
   report.killed += outcome.killed.size();
   for (const Finding& finding : outcome.findings) {
     report.violations.push_back({.scenario = scenario.name,
-                                 .seed = plan.seed,
+                                 .seed = seed,
                                  .finding = finding,
                                  .killed = outcome.killed,
-                                 .standard_error = outcome.standard_error});
+                                 .standard_error = outcome.standard_error,
+                                 .parameters = plan.parameters});
     shared.is_over = shared.is_over || options_.first;
     shared.progress << fmt::format("{}: {}: {}\n", scenario.name, finding.claim, finding.seen);
   }

@@ -20,6 +20,9 @@ struct StressCampaignOptions {
   std::uint64_t seed = 1;
   unsigned worlds = 2;
   bool first = false;  ///< Stop at the first violation.
+  /// In every run; scenarios that do not have all of these are left out.
+  ParameterValues parameters = {};
+  bool draws_parameters = true;  ///< Others are drawn by the seed of a run.
 };
 
 struct StressViolation {
@@ -28,6 +31,7 @@ struct StressViolation {
   Finding finding;
   std::vector<std::string> killed;
   std::string standard_error;
+  ParameterValues parameters;
 };
 
 struct StressReport {

@@ -37,11 +37,14 @@ std::string target_of(const char* link) {
   return error ? "closed" : target.string();
 }
 
+constexpr Parameter<int> number = {.name = "number", .usual = 1, .values = {1, 2}};
+
 /// What a role sees of its process, as findings that cannot be missed.
 Status look(Stage& stage) {
   const char* const status = "/proc/self/status";
   const std::map<std::string, std::string> seen = {
       {"executed as", line_of("/proc/self/cmdline", "lastref")},
+      {"number", std::to_string(stage.value(number))},
       {"process", line_of(status, "Pid:\t")},
       {"ignored", line_of(status, "SigIgn:\t")},
       {"umask", line_of(status, "Umask:\t")},
@@ -90,7 +93,8 @@ const std::vector<Scenario>& toys() {
       {.name = "toy/looks",
        .sentence = "A toy.",
        .rows = {},
-       .roles = {{"root", root}, {"child", look}, {"worker", look}}},
+       .roles = {{"root", root}, {"child", look}, {"worker", look}},
+       .parameters = {number}},
       {.name = "toy/stranger", .sentence = "A toy.", .rows = {}, .roles = {{"root", await_nobody}}},
       {.name = "toy/speaks", .sentence = "A toy.", .rows = {}, .roles = {{"root", speak_into_2}}},
   };
@@ -100,8 +104,11 @@ const std::vector<Scenario>& toys() {
 class Ambients : public testing::Test {
  protected:
   /// The values that were seen in an ambient, by the refuted claim.
-  std::map<std::string, std::string> in(std::string_view ambient, std::size_t toy = 0) {
+  std::map<std::string, std::string> in(std::string_view ambient,
+                                        std::size_t toy = 0,
+                                        const ParameterValues& parameters = {}) {
     Plan plan;
+    plan.parameters = parameters;
     plan.ambient = ambient;
     std::map<std::string, std::string> seen;
     for (const Finding& finding : world_.run(toys()[toy], plan).findings) {
@@ -118,6 +125,16 @@ TEST_F(Ambients, execute_every_process_whoever_starts_it) {
     EXPECT_THAT(in("")[role + std::string(" executed as")],
                 testing::Not(testing::HasSubstr("toy")));
     EXPECT_THAT(in("exec")[role + std::string(" executed as")], testing::HasSubstr("toy/looks"));
+  }
+}
+
+TEST_F(Ambients, give_every_process_the_parameters_of_the_run) {
+  for (const char* const ambient : {"", "exec"}) {
+    for (const char* const role : {"root", "child", "worker"}) {
+      const std::string claim = role + std::string(" number");
+      EXPECT_EQ(in(ambient)[claim], "1") << ambient;
+      EXPECT_EQ(in(ambient, 0, {{.name = "number", .value = "2"}})[claim], "2") << ambient;
+    }
   }
 }
 

@@ -135,6 +135,22 @@ TEST_F(OracleTest, a_leftover_that_was_said_to_be_gone_each_time_is_told_apart) 
   EXPECT_EQ(leftovers.unpromised.count(WhyUnpromised::said_to_be_gone, NameKind::semaphore), 1U);
 }
 
+TEST_F(OracleTest, another_role_that_leads_the_tree_cleans_up_as_a_root_does) {
+  left_after_sweep_ = {"/dev/shm/sem.a"};
+  plan_.faults = {parse_fault("client/status_at(sem.a)#1 fail_always ENOENT").value()};
+  const auto leftovers = [&](Story story, std::uint16_t process) {
+    story.injected(process, Call::status_at, ENOENT, "/dev/shm/sem.a").all_end();
+    return oracle::leftovers_of(evidence_of(story))
+        .unpromised.count(WhyUnpromised::said_to_be_gone, NameKind::semaphore);
+  };
+  const Story client_leads = Story().begins(client, "lead");
+  EXPECT_EQ(leftovers(client_leads, client), 1U);
+  EXPECT_EQ(leftovers(client_leads, root), 0U);
+  const Story both_lead = Story(client_leads).begins(root, "lead");
+  EXPECT_EQ(leftovers(both_lead, client), 0U);
+  EXPECT_EQ(leftovers(both_lead, root), 1U);
+}
+
 TEST_F(OracleTest, the_next_start_is_told_once_that_something_is_gone) {
   left_after_sweep_ = {"/dev/shm/sem.a"};
   const Story born = Story().born(3, next_start_role, 13);

@@ -93,6 +93,15 @@ Status kill_at_birth(Stage& stage) {
   return ok();
 }
 
+constexpr Parameter<int> number = {.name = "number", .usual = 1, .values = {1, 2}};
+
+Status report_number(Stage& stage) {
+  if (stage.value(number) == 2) {
+    stage.refute(stage.role() + " has the usual number", "2");
+  }
+  return ok();
+}
+
 /// Two threads and an unprotected variable.
 Status race(Stage& /*stage*/) {
   int word = 0;
@@ -147,6 +156,16 @@ const std::vector<Scenario>& toys() {
                     return ok();
                   }}},
        .outside_matrix = "a kill leaves the file"},
+      {.name = "toys/has_a_number",
+       .sentence = {},
+       .rows = {},
+       .roles = {{"root",
+                  [](Stage& stage) -> Status {
+                    LASTREF_CHECK(report_number(stage));
+                    return stage.start("client");
+                  }},
+                 {"client", report_number}},
+       .parameters = {number}},
       {.name = "toys/takes_time",
        .sentence = {},
        .rows = {},
@@ -222,6 +241,27 @@ TEST_F(StressTest, finds_what_the_scenario_refutes) {
   ASSERT_THAT(found.violations, SizeIs(1));
   EXPECT_EQ(found.violations[0].finding.claim, "nothing is sent");
   EXPECT_EQ(found.violations[0].finding.seen.front(), 'a');
+}
+
+TEST_F(StressTest, draws_parameters_for_all_processes_and_reports_them) {
+  const StressReport found = report("toys/has_a_number", 60);
+  ASSERT_THAT(found.violations, testing::Not(IsEmpty()));
+  EXPECT_THAT(found.violations, SizeIs(testing::Lt(2 * 60U)));
+  EXPECT_THAT(claims_of(found), Contains("root has the usual number"));
+  EXPECT_THAT(claims_of(found), Contains("client has the usual number"));
+  EXPECT_EQ(to_text(found.violations.front().parameters), "number=2");
+}
+
+TEST_F(StressTest, draws_no_parameters_if_not_asked_to) {
+  StressCampaign campaign({.scenarios = &toys(),
+                           .pattern = "toys/*",
+                           .runs = 16,
+                           .worlds = 1,
+                           .parameters = {{.name = "number", .value = "1"}},
+                           .draws_parameters = false});
+  EXPECT_THAT(campaign.scenarios(), SizeIs(1));
+  std::ostringstream progress;
+  EXPECT_THAT(campaign.run(progress).violations, IsEmpty());
 }
 
 TEST_F(StressTest, says_which_scenarios_need_gates_and_why) {
