@@ -21,6 +21,9 @@ namespace {
 /// names of its own tree it tries less often, but no plan makes as many faults there.
 constexpr std::size_t attempts = 10;
 
+/// The number of trackers that the root starts, if each of them dies within a second.
+constexpr std::size_t trackers_max = 3;
+
 /// Whether the only failure is that the tracker may not remove one name, fewer times than it tries.
 /// `record` belongs to one of the faults.
 bool is_one_refusal(std::span<const Fault> faults, const Record& record) {
@@ -53,9 +56,11 @@ bool may_leave(const Evidence& evidence, const Record& record) {
 }
 
 /// Why no process could clean up at once: a needed call failed, the whole tree was killed, or the
-/// last tracker was killed after the root had left the tree, so that none started another.
+/// last tracker was killed after the root had left the tree or had started as many as it may, so
+/// that none started another.
 Waiver why_not_at_once(const Evidence& evidence) {
   bool tracker_was_killed = false;
+  std::size_t trackers_killed = 0;
   bool tracker_ever = false;
   bool root_was_killed = false;
   bool root_leaves = false;
@@ -75,6 +80,7 @@ Waiver why_not_at_once(const Evidence& evidence) {
       tracker_was_killed = false;
     } else if (is_fact(record, fact::died) && record.text != fact::ended) {
       tracker_was_killed = tracker_was_killed || is_tracker(record);
+      trackers_killed += is_tracker(record) ? 1U : 0U;
       root_was_leaving = is_tracker(record) ? root_leaves : root_was_leaving;
       root_was_killed = root_was_killed || record.role == root;
     } else if (is_fact(record, fact::fired)) {
@@ -83,8 +89,9 @@ Waiver why_not_at_once(const Evidence& evidence) {
                  (index < evidence.plan.faults.size() && evidence.plan.faults[index].whole_tree);
     }
   }
-  const bool none_can = (root_was_killed && (tracker_was_killed || !tracker_ever)) ||
-                        ((root_was_leaving || root_gave_up) && tracker_was_killed);
+  const bool none_can =
+      (root_was_killed && (tracker_was_killed || !tracker_ever)) ||
+      ((root_was_leaving || root_gave_up || trackers_killed >= trackers_max) && tracker_was_killed);
   // A root that could not start another tracker has failed as well.
   has_failed = has_failed || (root_has_failed && tracker_was_killed);
   return is_whole     ? Waiver::whole_tree

@@ -53,6 +53,19 @@ TEST_F(OracleTest, no_leak_says_why_nobody_could_clean_up_at_once) {
   EXPECT_EQ(look_of("no-leak", Story().all_end()).waiver, Waiver::next_start);
 }
 
+TEST_F(OracleTest, no_leak_is_waived_when_the_root_has_started_as_many_trackers_as_it_may) {
+  constexpr std::uint16_t second = 3;
+  constexpr std::uint16_t third = 4;
+  Story two = Story().died(tracker, fact::killed).born(second, "tracker#2", 20);
+  two.died(second, fact::killed);
+  EXPECT_EQ(look_of("no-leak", Story(two).died(root, fact::ended)).waiver, Waiver::none);
+  two.born(third, "tracker#3", 21);
+  EXPECT_EQ(look_of("no-leak", Story(two).died(root, fact::ended)).waiver, Waiver::none);
+  const Story three = Story(two).died(third, fact::killed).died(root, fact::ended);
+  EXPECT_EQ(look_of("no-leak", three).waiver, Waiver::last_tracker);
+  EXPECT_EQ(look_of("no-leak at the next start", three).waiver, Waiver::none);
+}
+
 TEST_F(OracleTest, what_judges_clean_runs_is_waived_in_others) {
   EXPECT_EQ(look_of("works", Story()).waiver, Waiver::none);
   plan_.seed = 7;
