@@ -189,7 +189,7 @@ class Comparing {
         return Answer::slower;
       case 3:
         return Answer::cannot_tell;
-      case harness::exit_does_not_apply:
+      case static_cast<int>(harness::Exit::does_not_apply):
         return Answer::cannot_be_measured;
       default:
         return std::nullopt;

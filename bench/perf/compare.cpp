@@ -539,7 +539,7 @@ harness::Exit compare_and_say(const CompareOptions& options) {
   if (!comparison) {
     const NotCompared& reason = comparison.error();
     const harness::Exit exit = refuse(reason.why);
-    return reason.is_not_built ? static_cast<harness::Exit>(harness::exit_does_not_apply) : exit;
+    return reason.is_not_built ? harness::Exit::does_not_apply : exit;
   }
   std::cout << text_of(*comparison, options);
   if (!options.json.empty() && !write_whole(options.json, to_json(*comparison))) {

@@ -125,6 +125,7 @@ struct RunVerbOptions {
   double slowdown = 0;  ///< Maximum, in multiples of a clean run; 0: none
   std::uint64_t repeat = 1;
   std::string json;
+  std::string junit;
 };
 
 struct StressVerbOptions {

@@ -3,35 +3,46 @@
 
 #include <fmt/format.h>
 
+#include "harness/cli/report_output.hpp"
 #include "harness/cli/scenarios.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/explore/exhaustive.hpp"
 #include "harness/explore/plans.hpp"
 #include "harness/platform/clock.hpp"
-#include "harness/report/text.hpp"
+#include "harness/report/report.hpp"
 
 namespace lastref::harness {
 namespace {
 
-void print(const Scenario& scenario, const ExhaustiveOptions& bounds, const Exhausted& found) {
+Exit exit_of(const Exhausted& found) {
+  return found.violations > 0   ? Exit::violation
+         : !found.deterministic ? Exit::not_deterministic
+         : !found.complete      ? Exit::incomplete
+                                : Exit::clean;
+}
+
+Report report_of(const Scenario& scenario,
+                 const ExhaustiveOptions& bounds,
+                 const Exhausted& found) {
+  Report report{.verb = "explore", .exit = exit_of(found)};
   for (const Counterexample& example : found.counterexamples) {
     Plan plan;
     plan.faults = bounds.faults;
     plan.choices = example.choices;
     plan.parameters = bounds.parameters;
     for (const Finding& finding : example.findings) {
-      const Violation violation{.scenario = scenario.name,
-                                .claim = finding.claim,
-                                .seen = finding.seen,
-                                .repeats = true,
-                                .replay = replay_command(scenario.name, plan, "sim"),
-                                .last_crossings = {}};
-      std::cout << to_text(violation) << '\n';
+      add(report,
+          {.scenario = scenario.name,
+           .claim = finding.claim,
+           .seen = finding.seen,
+           .repeats = true,
+           .replay = replay_command(scenario.name, plan, "sim"),
+           .last_crossings = {}});
     }
   }
-  std::cout << fmt::format(
+  report.verdict = fmt::format(
       "{}{} orders with at most {} preemptions{}, {} steps, at most {} questions a run; {} with "
-      "findings{}\n",
+      "findings{}",
       bounds.parameters.empty() ? "" : to_text(bounds.parameters) + ": ",
       found.schedules,
       bounds.preemptions,
@@ -40,13 +51,7 @@ void print(const Scenario& scenario, const ExhaustiveOptions& bounds, const Exha
       found.longest,
       found.violations,
       found.deterministic ? "" : "; NOT DETERMINISTIC");
-}
-
-Exit exit_of(const Exhausted& found) {
-  return found.violations > 0   ? Exit::violation
-         : !found.deterministic ? Exit::not_deterministic
-         : !found.complete      ? Exit::incomplete
-                                : Exit::clean;
+  return report;
 }
 
 }  // namespace
@@ -80,8 +85,7 @@ void run(const ExploreOptions& options, Invocation& invocation) {
   const double end = options.budget > 0 ? seconds_now() + options.budget : 0;
   const Exhausted found =
       exhaust(*scenario, bounds, [end](const Outcome&) { return end == 0 || seconds_now() < end; });
-  print(*scenario, bounds, found);
-  invocation.end(exit_of(found));
+  ReportOutput().write(report_of(*scenario, bounds, found), std::cout, invocation);
 }
 
 }  // namespace lastref::harness

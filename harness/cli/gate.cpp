@@ -8,15 +8,13 @@
 
 #include "harness/cli/interruption.hpp"
 #include "harness/cli/names.hpp"
+#include "harness/cli/report_output.hpp"
 #include "harness/cli/scenarios.hpp"
-#include "harness/cli/target.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/explore/campaign.hpp"
 #include "harness/explore/plans.hpp"
 #include "harness/kernel/kernel_world.hpp"
 #include "harness/platform/hash.hpp"
-#include "harness/report/json.hpp"
-#include "harness/report/junit.hpp"
 #include "harness/report/text.hpp"
 #include "harness/scenario/pattern.hpp"
 #include "harness/warden/guard.hpp"
@@ -65,7 +63,7 @@ bool is_terminal() {
 class Gate {
  public:
   Gate(const GateOptions& options, Invocation& invocation)
-      : options_(options), invocation_(invocation), json_(options.json), junit_(options.junit) {}
+      : options_(options), invocation_(invocation), output_(options.json, options.junit) {}
 
   void run() {
     if (!choose_scenarios() || !choose_parameters() || !check_worlds() || !choose_ambients() ||
@@ -94,16 +92,16 @@ class Gate {
     campaign_.memory = &memory_;
     campaign_.is_interrupted = Interruption::happened;
     const Interruption interruption;
-    Report report = run_campaign(invocation_.worlds.all(), campaign_);
+    CampaignResults results = run_campaign(invocation_.worlds.all(), campaign_);
     line.end();
-    if (report.interrupted) {
+    if (results.interrupted) {
       say_how_to_go_on();
     }
-    report.worlds = invocation_.worlds.report();
-    report.bare_loop_per_second = invocation_.worlds.bare_loops();
-    report.notes = notes_;
-    invocation_.end(exit_of(report));
-    give(report);
+    results.worlds = invocation_.worlds.report();
+    results.bare_loop_per_second = invocation_.worlds.bare_loops();
+    results.notes = notes_;
+    output_.write(
+        report_of(results), output_.takes_standard_output() ? std::cerr : std::cout, invocation_);
   }
 
  private:
@@ -240,11 +238,8 @@ class Gate {
   }
 
   bool open_files() {
-    for (Target* target : {&json_, &junit_}) {
-      if (!target->open()) {
-        invocation_.refuse("cannot write " + target->path());
-        return false;
-      }
+    if (!output_.open(invocation_)) {
+      return false;
     }
     if (options_.resume.empty()) {
       return true;
@@ -280,21 +275,9 @@ class Gate {
     notes_.push_back("to continue: " + command);
   }
 
-  void give(const Report& report) {
-    const bool taken = json_.takes_standard_output() || junit_.takes_standard_output();
-    (taken ? std::cerr : std::cout) << to_text(report) << std::flush;
-    if (json_.wanted() && !json_.write(to_json(report))) {
-      invocation_.refuse("cannot write " + json_.path());
-    }
-    if (junit_.wanted() && !junit_.write(to_junit(report))) {
-      invocation_.refuse("cannot write " + junit_.path());
-    }
-  }
-
   const GateOptions& options_;
   Invocation& invocation_;
-  Target json_;
-  Target junit_;
+  ReportOutput output_;
   ProgressFile memory_;
   CampaignOptions campaign_;
   std::vector<std::string> notes_;

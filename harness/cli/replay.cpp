@@ -6,11 +6,12 @@
 
 #include "harness/choice/choices.hpp"
 #include "harness/cli/names.hpp"
+#include "harness/cli/report_output.hpp"
 #include "harness/cli/scenarios.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/explore/compared_world.hpp"
 #include "harness/explore/plans.hpp"
-#include "harness/report/text.hpp"
+#include "harness/report/report.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -50,7 +51,6 @@ class Replay {
       std::cout << "standard error of the run:\n" << outcome.standard_error << '\n';
     }
     judge(*scenario, outcome);
-    std::cout << std::flush;
   }
 
  private:
@@ -79,35 +79,34 @@ class Replay {
   }
 
   void judge(const Scenario& scenario, const Outcome& outcome) {
+    Report report{.verb = "replay"};
     const std::string again = replay_command(scenario.name, plan_, invocation_.worlds.kind());
     for (const Finding& finding : outcome.findings) {
-      std::cout << to_text(Violation{.scenario = scenario.name,
-                                     .claim = finding.claim,
-                                     .seen = finding.seen,
-                                     .repeats = true,
-                                     .replay = again,
-                                     .last_crossings = outcome.last_crossings})
-                << '\n';
+      add(report,
+          {.scenario = scenario.name,
+           .claim = finding.claim,
+           .seen = finding.seen,
+           .repeats = true,
+           .replay = again,
+           .last_crossings = outcome.last_crossings});
     }
     if (!outcome.findings.empty()) {
-      invocation_.end(Exit::violation);
-      return;
+      report.exit = Exit::violation;
+      report.verdict = fmt::format("{} violations", outcome.findings.size());
+    } else if (outcome.faults_fired < plan_.faults.size()) {
+      report.exit = Exit::does_not_apply;
+      report.after = points_not_reached(outcome);
+      report.verdict = fmt::format(
+          "does not apply: {} of {} faults struck", outcome.faults_fired, plan_.faults.size());
+    } else {
+      report.verdict =
+          fmt::format("clean: {} crossings, {} kills", outcome.crossings.size(), outcome.kills);
     }
-    if (outcome.faults_fired < plan_.faults.size()) {
-      std::cout << fmt::format("does not apply: {} of {} faults struck{}\n",
-                               outcome.faults_fired,
-                               plan_.faults.size(),
-                               nearest_points(outcome));
-      invocation_.exit = exit_does_not_apply;
-      return;
-    }
-    std::cout << fmt::format(
-        "clean: {} crossings, {} kills\n", outcome.crossings.size(), outcome.kills);
-    invocation_.end(Exit::clean);
+    ReportOutput().write(report, std::cout, invocation_);
   }
 
-  /// Points of the run that are similar to those of the faults.
-  std::string nearest_points(const Outcome& outcome) const {
+  /// With points of the run that are similar.
+  std::string points_not_reached(const Outcome& outcome) const {
     std::vector<std::string> sites;
     for (const Crossing& crossing : outcome.crossings) {
       sites.push_back(to_text(crossing.site));
@@ -116,7 +115,7 @@ class Replay {
     for (const Fault& fault : plan_.faults) {
       const std::string site = to_text(fault.site);
       if (std::ranges::find(sites, site) == sites.end()) {
-        text += fmt::format("\n  {} was not reached{}", site, suggestion(site, sites));
+        text += fmt::format("  {} was not reached{}\n", site, suggestion(site, sites));
       }
     }
     return text;

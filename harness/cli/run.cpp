@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "harness/cli/interruption.hpp"
-#include "harness/cli/run_report.hpp"
-#include "harness/cli/target.hpp"
+#include "harness/cli/judged_run.hpp"
+#include "harness/cli/report_output.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/scenario/pattern.hpp"
 #include "harness/warden/doctor.hpp"
@@ -36,7 +36,7 @@ std::chrono::milliseconds milliseconds_of(double seconds) {
 class Run {
  public:
   Run(const RunVerbOptions& options, Invocation& invocation)
-      : options_(options), invocation_(invocation), json_(options.json) {}
+      : options_(options), invocation_(invocation), output_(options.json, options.junit) {}
 
   void run() {
     if (!read_options()) {
@@ -131,7 +131,8 @@ class Run {
            are_likely() &&
            read_all(
                "--private", options_.private_folders, warden::parse_private_folder, folders_) &&
-           read_all("--limit", options_.limits, warden::parse_limit, watch_.limits) && open_file();
+           read_all("--limit", options_.limits, warden::parse_limit, watch_.limits) &&
+           output_.open(invocation_);
   }
 
   template <typename Parse, typename Parsed>
@@ -166,16 +167,8 @@ class Run {
     return true;
   }
 
-  bool open_file() {
-    if (!json_.open()) {
-      invocation_.refuse("cannot write " + json_.path());
-      return false;
-    }
-    return true;
-  }
-
   /// Runs it until signals have interrupted no call, or too often.
-  std::optional<RunReport> judged(std::uint64_t& perturbed_runs) {
+  std::optional<JudgedRun> judged(std::uint64_t& perturbed_runs) {
     for (int tries = 1;; ++tries) {
       auto report = once();
       if (!report || report->watched.interrupted || report->watched.perturbed == 0) {
@@ -195,7 +188,7 @@ class Run {
     }
   }
 
-  std::optional<RunReport> once() {
+  std::optional<JudgedRun> once() {
     if (const auto failed = warden::failure_of("--setup", options_.setup, Interruption::signal)) {
       invocation_.refuse(fmt::format(
           "run: {} {}: {}\n{}", failed->option, failed->command, failed->how, failed->output));
@@ -208,7 +201,7 @@ class Run {
           "run: {}{}", describe(watched.error()), is_ours ? "; see lastref run --doctor" : ""));
       return std::nullopt;
     }
-    RunReport report{.options = options_,
+    JudgedRun report{.options = options_,
                      .faults = watch_.faults,
                      .watched = *std::move(watched),
                      .left = {},
@@ -238,7 +231,7 @@ class Run {
   }
 
   /// A name that differs in another run cannot name a fault.
-  void name_points(RunReport& report) {
+  void name_points(JudgedRun& report) {
     std::cerr << "one more run, for names that are the same in each run\n" << std::flush;
     std::uint64_t perturbed = 0;
     const auto other = report.watched.interrupted ? std::nullopt : judged(perturbed);
@@ -251,7 +244,7 @@ class Run {
         patterns, [&](const std::string& pattern) { return matches(pattern, what.path); });
   }
 
-  static void note(RunReport& report, const std::string& option, const std::string& command) {
+  static void note(JudgedRun& report, const std::string& option, const std::string& command) {
     if (report.watched.interrupted) {
       return;
     }
@@ -262,21 +255,17 @@ class Run {
     }
   }
 
-  void give(RunReport& report) {
+  void give(JudgedRun& report) {
     for (const warden::Overlay& each : world_.overlays) {
       each.list(report.not_lasting);
     }
-    invocation_.end(report.exit());
     // Standard output belongs to the program.
-    std::cerr << report.to_text() << std::flush;
-    if (json_.wanted() && !json_.write(report.to_json())) {
-      invocation_.refuse("cannot write " + json_.path());
-    }
+    output_.write(report.report(), std::cerr, invocation_);
   }
 
   const RunVerbOptions& options_;
   Invocation& invocation_;
-  Target json_;
+  ReportOutput output_;
   warden::WatchOptions watch_;
   std::vector<warden::PrivateFolder> folders_;
   warden::PrivateWorld world_;

@@ -128,6 +128,9 @@ CLI::App* add_run(CLI::App& app, RunVerbOptions& options) {
       ->capture_default_str();
   verb->add_option("--json", options.json, "Report as JSON; - is standard output")
       ->type_name("FILE");
+  verb->add_option(
+          "--junit", options.junit, "Report for CI systems, as JUnit XML; - is standard output")
+      ->type_name("FILE");
   for (CLI::Option* each : verb->get_options()) {
     if (each != doctor && each != calls && each->get_name() != "--help") {
       doctor->excludes(each);

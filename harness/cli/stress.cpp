@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "harness/cli/report_output.hpp"
 #include "harness/cli/scenarios.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/explore/plans.hpp"
@@ -14,22 +15,19 @@
 namespace lastref::harness {
 namespace {
 
-void print(const StressViolation& violation) {
-  const std::string killed =
-      violation.killed.empty() ? "none" : fmt::format("{}", fmt::join(violation.killed, ", "));
-  std::cout
-      << fmt::format("VIOLATION {}\n", violation.scenario)
-      << fmt::format("  claim         {}\n", violation.finding.claim)
-      << fmt::format("  observed      {}\n", violation.finding.seen)
-      << fmt::format("  killed        {}\n", killed)
-      << fmt::format(
-             "  try again     lastref stress --scenario {} --runs 100 --seed {}{} --no-draw\n",
-             violation.scenario,
-             violation.seed,
-             set_options(violation.parameters));
-  if (!violation.standard_error.empty()) {
-    std::cout << "standard error of the run:\n" << violation.standard_error << '\n';
-  }
+Violation violation_of(const StressViolation& found) {
+  return {
+      .scenario = found.scenario,
+      .claim = found.finding.claim,
+      .seen = found.finding.seen,
+      .repeats = false,
+      .replay = fmt::format("lastref stress --scenario {} --runs 100 --seed {}{} --no-draw",
+                            found.scenario,
+                            found.seed,
+                            set_options(found.parameters)),
+      .last_crossings = {},
+      .killed = found.killed.empty() ? "none" : fmt::format("{}", fmt::join(found.killed, ", ")),
+      .standard_error = found.standard_error};
 }
 
 }  // namespace
@@ -64,29 +62,31 @@ void run(const StressVerbOptions& options, Invocation& invocation) {
     invocation.refuse(fmt::format("no scenario matches {}", options.scenario));
     return;
   }
-  const StressReport report = campaign.run(std::cerr);
-  for (const StressViolation& violation : report.violations) {
-    print(violation);
+  const StressResults found = campaign.run(std::cerr);
+  Report report{.verb = "stress",
+                .exit = !found.violations.empty() ? Exit::violation
+                        : found.runs == 0         ? Exit::incomplete
+                                                  : Exit::clean};
+  for (const StressViolation& violation : found.violations) {
+    add(report, violation_of(violation));
   }
-  for (const auto& [scenario, why] : report.left_out) {
-    std::cout << fmt::format("left out: {}: {}\n", scenario, why);
+  for (const auto& [scenario, why] : found.left_out) {
+    report.after += fmt::format("left out: {}: {}\n", scenario, why);
   }
-  for (const auto& [scenario, why] : report.without_kills) {
-    std::cout << fmt::format("no process killed: {}: {}\n", scenario, why);
+  for (const auto& [scenario, why] : found.without_kills) {
+    report.after += fmt::format("no process killed: {}: {}\n", scenario, why);
   }
-  std::cout << fmt::format(
+  report.verdict = fmt::format(
       "{} runs without gates of {} scenarios, {} of them with kills: {} processes killed; {} "
-      "violations; {} scenarios left out; seed {}\n",
-      report.runs,
-      report.scenarios,
-      report.runs_with_kills,
-      report.killed,
-      report.violations.size(),
-      report.left_out.size(),
+      "violations; {} scenarios left out; seed {}",
+      found.runs,
+      found.scenarios,
+      found.runs_with_kills,
+      found.killed,
+      found.violations.size(),
+      found.left_out.size(),
       options.seed);
-  invocation.end(!report.violations.empty() ? Exit::violation
-                 : report.runs == 0         ? Exit::incomplete
-                                            : Exit::clean);
+  ReportOutput().write(report, std::cout, invocation);
 }
 
 }  // namespace lastref::harness

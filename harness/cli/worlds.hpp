@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/report/report.hpp"
+#include "harness/report/campaign_results.hpp"
 #include "harness/scenario/world.hpp"
 
 namespace lastref::harness {

@@ -21,7 +21,7 @@ class AmbientRuns {
   };
 
   /// Both must outlive it; the report gets the numbers of planned and executed runs.
-  AmbientRuns(const CampaignOptions& options, Report& report)
+  AmbientRuns(const CampaignOptions& options, CampaignResults& report)
       : options_(options), report_(report) {}
 
   /// Lists the clean runs of the scenarios drawn, in each ambient that can play them.
@@ -45,7 +45,7 @@ class AmbientRuns {
   };
 
   const CampaignOptions& options_;
-  Report& report_;
+  CampaignResults& report_;
   std::vector<Setting> settings_;  ///< First all clean ones
   std::size_t given_ = 0;
 };

@@ -59,7 +59,7 @@ class Campaign {
         tally_(worlds.front()->name()),
         ambient_runs_(options, report_) {}
 
-  Report run() {
+  CampaignResults run() {
     begin();
     if (!options_.only_ambients) {
       run_clean();
@@ -132,7 +132,7 @@ class Campaign {
   double started_;
   Share share_;
   Tally tally_;
-  Report report_;
+  CampaignResults report_;
   std::vector<ScenarioMatrix> matrices_;  ///< One per scenario
   std::vector<Cell> site_matrix_;
   std::vector<Cell> cells_;  ///< Cells left to execute
@@ -511,7 +511,7 @@ void Campaign::finish() {
 
 }  // namespace
 
-Report run_campaign(std::span<World* const> worlds, const CampaignOptions& options) {
+CampaignResults run_campaign(std::span<World* const> worlds, const CampaignOptions& options) {
   return Campaign(worlds, options).run();
 }
 

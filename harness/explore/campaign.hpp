@@ -18,8 +18,8 @@
 
 #include "harness/explore/known_plans.hpp"
 #include "harness/explore/progress_file.hpp"
+#include "harness/report/campaign_results.hpp"
 #include "harness/report/progress.hpp"
-#include "harness/report/report.hpp"
 #include "harness/scenario/ambient.hpp"
 #include "harness/scenario/world.hpp"
 
@@ -59,6 +59,6 @@ struct CampaignOptions {
 };
 
 /// All worlds are of one kind, and each is used by one thread.
-Report run_campaign(std::span<World* const> worlds, const CampaignOptions& options);
+CampaignResults run_campaign(std::span<World* const> worlds, const CampaignOptions& options);
 
 }  // namespace lastref::harness

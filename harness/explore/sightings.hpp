@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/explore/jobs.hpp"
-#include "harness/report/report.hpp"
+#include "harness/report/campaign_results.hpp"
 
 namespace lastref::harness {
 

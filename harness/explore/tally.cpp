@@ -33,7 +33,7 @@ void keep_first(ViolationGroup& group, Violation&& violation) {
 
 }  // namespace
 
-void Tally::add(Report& report, const Scenario& scenario, const Done& done) {
+void Tally::add(CampaignResults& report, const Scenario& scenario, const Done& done) {
   add_outcome(report, done.outcome);
   report.scenarios[done.job.scenario].seconds += done.seconds;
   ++report.scenarios[done.job.scenario].runs;
@@ -48,7 +48,7 @@ void Tally::add(Report& report, const Scenario& scenario, const Done& done) {
   }
 }
 
-void Tally::add_outcome(Report& report, const Outcome& outcome) {
+void Tally::add_outcome(CampaignResults& report, const Outcome& outcome) {
   ++report.runs;
   report.kills += outcome.kills;
   report.leftovers += outcome.leftovers;
@@ -63,7 +63,7 @@ void Tally::add_outcome(Report& report, const Outcome& outcome) {
   }
 }
 
-void Tally::add_violations(Report& report, const Scenario& scenario, const Done& done) {
+void Tally::add_violations(CampaignResults& report, const Scenario& scenario, const Done& done) {
   std::set<std::string_view> seen_claims;
   for (const Finding& finding : done.outcome.findings) {
     if (!seen_claims.insert(finding.claim).second) {
@@ -84,7 +84,7 @@ void Tally::add_violations(Report& report, const Scenario& scenario, const Done&
   }
 }
 
-void Tally::compare(Report& report, const Scenario& scenario, const Done& done) const {
+void Tally::compare(CampaignResults& report, const Scenario& scenario, const Done& done) const {
   if (std::string seen = difference_of(done.outcome, *done.again); !seen.empty()) {
     report.differences.push_back({.scenario = scenario.name,
                                   .replay = replay_command(scenario.name, done.job.plan, world_),
@@ -92,7 +92,7 @@ void Tally::compare(Report& report, const Scenario& scenario, const Done& done) 
   }
 }
 
-void Tally::finish(Report& report) const {
+void Tally::finish(CampaignResults& report) const {
   report.points_declared = number_of_points();
   for (std::size_t point = 0; point < number_of_points(); ++point) {
     if (reached_.test(point)) {

@@ -7,7 +7,7 @@
 
 #include "harness/explore/jobs.hpp"
 #include "harness/explore/sightings.hpp"
-#include "harness/report/report.hpp"
+#include "harness/report/campaign_results.hpp"
 
 namespace lastref::harness {
 
@@ -19,17 +19,17 @@ class Tally {
   ~Tally() = default;
 
   /// Counts the result of one job. `scenario` is its index in the report.
-  void add(Report& report, const Scenario& scenario, const Done& done);
+  void add(CampaignResults& report, const Scenario& scenario, const Done& done);
   void reach(std::size_t point) { reached_.set(point); }
   const PointSet& reached() const noexcept { return reached_; }
   Sightings& sightings() noexcept { return sightings_; }
   /// Fills in points, probes and groups.
-  void finish(Report& report) const;
+  void finish(CampaignResults& report) const;
 
  private:
-  void add_outcome(Report& report, const Outcome& outcome);
-  void add_violations(Report& report, const Scenario& scenario, const Done& done);
-  void compare(Report& report, const Scenario& scenario, const Done& done) const;
+  void add_outcome(CampaignResults& report, const Outcome& outcome);
+  void add_violations(CampaignResults& report, const Scenario& scenario, const Done& done);
+  void compare(CampaignResults& report, const Scenario& scenario, const Done& done) const;
 
   std::string world_;
   PointSet reached_;

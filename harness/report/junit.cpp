@@ -34,27 +34,25 @@ std::size_t size_of_character(std::string_view text) {
   return overlong || surrogate || no_character ? 0 : size;
 }
 
-std::string_view family_of(std::string_view scenario) {
-  return scenario.substr(0, scenario.find('/'));
-}
-
-std::string_view rest_of(std::string_view scenario) {
-  const std::size_t slash = scenario.find('/');
-  return slash == std::string_view::npos ? scenario : scenario.substr(slash + 1);
-}
-
 void add_violations(const ViolationGroup& group, std::string& xml) {
   xml += fmt::format("      <failure type=\"violation\" message=\"{}\">", xml_of(group.claim));
-  xml += xml_of(fmt::format("{} times.\n", group.count));
+  std::string text = fmt::format("{} {}.\n", group.count, group.count == 1 ? "time" : "times");
   for (const Violation& violation : group.first) {
-    xml += xml_of(fmt::format(
-        "\nseen: {}\n{}\n", violation.seen, violation.repeats ? "repeats" : "did not repeat"));
-    for (const std::string& line : violation.last_crossings) {
-      xml += xml_of("  " + line + "\n");
+    if (!group.label.empty()) {
+      text += fmt::format("{} {}\n", group.label, violation.seen);
+      continue;
     }
-    xml += xml_of(violation.replay + "\n");
+    text += fmt::format(
+        "\nseen: {}\n{}\n", violation.seen, violation.repeats ? "repeats" : "did not repeat");
+    for (const std::string& line : violation.last_crossings) {
+      text += "  " + line + "\n";
+    }
+    text += violation.replay + "\n";
   }
-  xml += "</failure>\n";
+  if (!group.label.empty() && !group.first.empty()) {
+    text += group.first.front().replay + "\n";
+  }
+  xml += xml_of(text) + "</failure>\n";
 }
 
 void add_difference(const Difference& difference, std::string& xml) {
@@ -63,74 +61,46 @@ void add_difference(const Difference& difference, std::string& xml) {
                      xml_of(difference.seen + "\n" + difference.replay));
 }
 
-struct Case {
-  std::string body;
-  bool fails = false;
-  bool errs = false;
-  double seconds = 0;
-};
-
-Case case_of(const Report& report, const ScenarioReport& scenario) {
-  Case made;
-  made.seconds = scenario.seconds;
-  for (const ViolationGroup& group : report.groups) {
-    if (group.scenario == scenario.name) {
-      add_violations(group, made.body);
-      made.fails = true;
-    }
-  }
-  for (const Difference& difference : report.differences) {
-    if (difference.scenario == scenario.name) {
-      add_difference(difference, made.body);
-      made.errs = true;
-    }
-  }
-  made.body += fmt::format("      <system-out>{}</system-out>\n",
-                           xml_of(fmt::format("{}\n{} sites, {} of {} faults executed, {} runs",
-                                              scenario.sentence,
-                                              scenario.sites,
-                                              scenario.matrix.executed,
-                                              scenario.matrix.total,
-                                              scenario.runs)));
-  return made;
-}
-
-/// Problems of the whole that belong to no single scenario.
-Case case_of_completeness(const Report& report) {
-  Case made;
-  if (exit_of(report) == Exit::incomplete) {
-    std::string text = verdict_of(report);
-    for (const std::string& point : report.never_reached) {
-      text += "\nnever reached: " + point;
-    }
-    for (const ProbeReport* probe : never_seen(report)) {
-      text += "\nnever seen: " + probe->name + ": " + probe->sentence;
-    }
-    made.body = fmt::format("      <error type=\"incomplete\" message=\"{}\">{}</error>\n",
-                            xml_of(verdict_of(report)),
-                            xml_of(text));
-    made.errs = true;
-  }
-  return made;
-}
-
 struct Suite {
   std::string body;
   std::size_t tests = 0;
   std::size_t failures = 0;
   std::size_t errors = 0;
 
-  void add(std::string_view family, std::string_view name, const Case& made) {
+  void add(const Report& report, const ReportCase& each) {
+    std::string inside;
+    bool fails = false;
+    bool errs = false;
+    for (const ViolationGroup& group : report.groups) {
+      if (group.scenario == each.scenario) {
+        add_violations(group, inside);
+        fails = true;
+      }
+    }
+    for (const Difference& difference : report.differences) {
+      if (difference.scenario == each.scenario) {
+        add_difference(difference, inside);
+        errs = true;
+      }
+    }
+    if (!each.error.empty()) {
+      inside += fmt::format("      <error type=\"incomplete\" message=\"{}\">{}</error>\n",
+                            xml_of(each.error.substr(0, each.error.find('\n'))),
+                            xml_of(each.error));
+      errs = true;
+    }
+    if (!each.output.empty()) {
+      inside += fmt::format("      <system-out>{}</system-out>\n", xml_of(each.output));
+    }
     ++tests;
-    failures += made.fails ? 1U : 0U;
-    errors += made.errs ? 1U : 0U;
+    failures += fails ? 1U : 0U;
+    errors += errs ? 1U : 0U;
     body += fmt::format(
-        "    <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\">\n{}    "
-        "</testcase>\n",
-        xml_of(family),
-        xml_of(name),
-        made.seconds,
-        made.body);
+        "    <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\">\n{}    </testcase>\n",
+        xml_of(each.suite),
+        xml_of(each.name),
+        each.seconds,
+        inside);
   }
 };
 
@@ -166,11 +136,9 @@ std::string xml_of(std::string_view text) {
 
 std::string to_junit(const Report& report) {
   std::map<std::string, Suite, std::less<>> suites;
-  for (const ScenarioReport& scenario : report.scenarios) {
-    const std::string_view family = family_of(scenario.name);
-    suites[std::string(family)].add(family, rest_of(scenario.name), case_of(report, scenario));
+  for (const ReportCase& each : report.cases) {
+    suites[each.suite].add(report, each);
   }
-  suites["gate"].add("gate", "complete", case_of_completeness(report));
   Suite all;
   std::string body;
   for (const auto& [family, suite] : suites) {
@@ -187,8 +155,9 @@ std::string to_junit(const Report& report) {
   }
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-      "<testsuites name=\"lastref gate\" tests=\"{}\" failures=\"{}\" errors=\"{}\" "
+      "<testsuites name=\"lastref {}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" "
       "time=\"{:.3f}\">\n{}</testsuites>\n",
+      xml_of(report.verb),
       all.tests,
       all.failures,
       all.errors,

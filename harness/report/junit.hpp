@@ -1,4 +1,4 @@
-// JUnit: a report as CI systems read test results. A suite is a family of scenarios.
+// JUnit: a report as CI systems read test results. A scenario, or a program, is a case.
 #pragma once
 
 #include <string>

@@ -28,7 +28,7 @@ struct StressCampaign::Shared {
   std::uint64_t next = 0;
   std::uint64_t under_way = 0;
   bool is_over = false;
-  StressReport report;
+  StressResults report;
   std::map<std::string, microseconds> took;  ///< in runs without kills
   std::ostream& progress;
 };
@@ -47,7 +47,7 @@ StressCampaign::StressCampaign(StressCampaignOptions options) : options_(std::mo
   }
 }
 
-StressReport StressCampaign::run(std::ostream& progress) {
+StressResults StressCampaign::run(std::ostream& progress) {
   Shared shared{.lock = {}, .report = {}, .took = {}, .progress = progress};
   std::vector<std::jthread> threads;
   for (const auto& world : worlds_) {
@@ -100,7 +100,7 @@ void StressCampaign::try_one(Shared& shared, KernelWorld& world, std::uint64_t n
   const UngatedOutcome outcome = world.run_ungated(scenario, plan, kills);
   const std::scoped_lock held(shared.lock);
   --shared.under_way;
-  StressReport& report = shared.report;
+  StressResults& report = shared.report;
   if (!outcome.needs_gate.empty()) {
     report.left_out[scenario.name] = outcome.needs_gate;
     return;

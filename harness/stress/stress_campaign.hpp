@@ -34,7 +34,7 @@ struct StressViolation {
   ParameterValues parameters;
 };
 
-struct StressReport {
+struct StressResults {
   std::uint64_t runs = 0;
   std::uint64_t runs_with_kills = 0;
   std::uint64_t killed = 0;
@@ -57,7 +57,7 @@ class StressCampaign {
   /// Each scenario first runs without kills, which measures how long it takes. Then all run in
   /// turn; three of four runs of a scenario have kills: one, one or two. A scenario outside the
   /// matrix runs without kills. Reports its progress on `progress`.
-  StressReport run(std::ostream& progress);
+  StressResults run(std::ostream& progress);
 
  private:
   struct Shared;

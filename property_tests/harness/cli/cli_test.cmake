@@ -46,6 +46,7 @@ function(answers code expression)
   string(REGEX REPLACE "thread [0-9]+" "thread N" section "${section}")
   string(REGEX REPLACE "(read.pipe.), [a-z_0-9]+" "\\1, FUNCTION" section "${section}")
   string(REGEX REPLACE "seed [0-9]+" "seed N" section "${section}")
+  string(REGEX REPLACE "time=\"[0-9.]+\"" "time=\"N\"" section "${section}")
   set_property(GLOBAL APPEND_STRING PROPERTY ${chapter} "${section}\n")
 endfunction()
 
@@ -343,6 +344,10 @@ answers(2 "/proc" run --private /proc -- true)
 answers(0 ".exit 0." run --private ipc -- sh -c "ipcmk -Q && ipcrm -q 0")
 answers(1 "msg:0 .*child.1/msgget" run --private ipc --
   sh -c "ipcmk -Q && true")
+answers(1 "failures=.1.*no-leak.*msg:0 .*child.1/msgget" run --private ipc --junit - --
+  sh -c "ipcmk -Q && true")
+shows(1 "violations.: .*claim.: .no-leak.*msg:0 .*violations_total.: 1" run --private ipc --json -
+  -- sh -c "ipcmk -Q && true")
 answers(0 "unlink +always +EACCES.*disk: EDQUOT EIO" run --calls)
 answers(2 "close.*--calls" run
   --fault "close fail_once EIO" -- true)

@@ -31,7 +31,9 @@ FakeWorld::Run sees_probes(const std::string& fault) {
 
 class CampaignProbes : public testing::Test {
  protected:
-  Report run(const FakeWorld::Run& act, std::size_t worlds = 1, ProgressFile* memory = nullptr) {
+  CampaignResults run(const FakeWorld::Run& act,
+                      std::size_t worlds = 1,
+                      ProgressFile* memory = nullptr) {
     std::vector<std::unique_ptr<FakeWorld>> owned;
     std::vector<World*> all;
     for (std::size_t at = 0; at < worlds; ++at) {
@@ -52,7 +54,7 @@ class CampaignProbes : public testing::Test {
 };
 
 TEST_F(CampaignProbes, one_that_was_never_seen_leaves_it_incomplete) {
-  const Report report = run(sees_probes("none"));
+  const CampaignResults report = run(sees_probes("none"));
   ASSERT_EQ(never_seen(report).size(), 1U);
   EXPECT_EQ(never_seen(report).front()->name, probe_rows().front().name);
   EXPECT_EQ(exit_of(report), Exit::incomplete);
@@ -60,7 +62,7 @@ TEST_F(CampaignProbes, one_that_was_never_seen_leaves_it_incomplete) {
 
 TEST_F(CampaignProbes, the_run_that_saw_one_first_is_the_same_with_any_number_of_worlds) {
   for (const std::size_t worlds : {std::size_t{1}, std::size_t{7}}) {
-    const Report report = run(sees_probes(leads_to_first), worlds);
+    const CampaignResults report = run(sees_probes(leads_to_first), worlds);
     const ProbeReport& first = report.probes.front();
     EXPECT_EQ(first.runs, 2U) << "once in each scenario";
     EXPECT_EQ(first.replay,
@@ -78,7 +80,7 @@ TEST_F(CampaignProbes, those_of_the_gate_that_it_goes_on_with_are_seen) {
     ProgressFile memory;
     std::string why;
     ASSERT_TRUE(memory.open(path, 1, why)) << why;
-    const Report report = run(sees_probes(leads_to_first), 1, &memory);
+    const CampaignResults report = run(sees_probes(leads_to_first), 1, &memory);
     EXPECT_EQ(report.probes.front().seen_earlier, goes_on);
     EXPECT_EQ(report.probes.front().runs, goes_on ? 0U : 2U);
     EXPECT_EQ(exit_of(report), Exit::clean);
@@ -88,7 +90,7 @@ TEST_F(CampaignProbes, those_of_the_gate_that_it_goes_on_with_are_seen) {
 
 TEST_F(CampaignProbes, two_runs_of_one_plan_that_saw_others_are_a_difference) {
   std::size_t runs = 0;
-  const Report report = run([&](const Scenario&, const Plan& plan) {
+  const CampaignResults report = run([&](const Scenario&, const Plan& plan) {
     Outcome outcome = clean_outcome(plan, {crossing_of("now")});
     outcome.probes.set(0, ++runs % 2 == 0);
     return outcome;

@@ -27,7 +27,7 @@ Outcome comes_one_way(const Scenario&, const Plan& plan) {
 
 class CampaignSites : public testing::Test {
  protected:
-  Report run() {
+  CampaignResults run() {
     FakeWorld world(comes_one_way);
     World* const worlds[] = {&world};
     return run_campaign(worlds, options_);
@@ -42,20 +42,20 @@ class CampaignSites : public testing::Test {
 };
 
 TEST_F(CampaignSites, one_moment_of_the_program_is_struck_in_a_few_places) {
-  const Report report = run();
+  const CampaignResults report = run();
   const std::size_t wanted = 3 * cells_for(FaultKind::kill_before) + cells_for(FaultKind::pause);
   EXPECT_EQ(report.matrix.all, (Count{.total = wanted, .executed = wanted}));
   EXPECT_EQ(report.full_matrix, 2 * points * faults_of_now);
   EXPECT_EQ(report.site_matrix, wanted);
   EXPECT_EQ(exit_of(report), Exit::clean);
-  EXPECT_THAT(to_text(report),
+  EXPECT_THAT(to_text(report_of(report)),
               testing::ContainsRegex(
                   fmt::format(" {} faults, .* {}\n", wanted, 2 * points * faults_of_now)));
 }
 
 TEST_F(CampaignSites, all_are_struck_where_all_is_wanted) {
   options_.full = true;
-  const Report report = run();
+  const CampaignResults report = run();
   EXPECT_EQ(report.matrix.all.executed, report.full_matrix);
   EXPECT_EQ(report.full_matrix, 2 * points * faults_of_now);
   EXPECT_LT(report.site_matrix, report.full_matrix);

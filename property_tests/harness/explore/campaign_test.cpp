@@ -61,26 +61,26 @@ class CampaignTest : public testing::Test {
   ~CampaignTest() override { std::filesystem::remove_all(folder_); }
 
  protected:
-  Report run(const FakeWorld::Run& act, std::size_t worlds = 1) {
+  CampaignResults run(const FakeWorld::Run& act, std::size_t worlds = 1) {
     std::vector<std::unique_ptr<FakeWorld>> owned;
     std::vector<World*> all;
     for (std::size_t i = 0; i < worlds; ++i) {
       owned.push_back(std::make_unique<FakeWorld>(act));
       all.push_back(owned.back().get());
     }
-    Report report = run_campaign(all, options_);
+    CampaignResults report = run_campaign(all, options_);
     plans_.clear();
     for (const auto& world : owned) {
       plans_.insert(plans_.end(), world->plans.begin(), world->plans.end());
     }
     return report;
   }
-  Report resume(const FakeWorld::Run& act, std::uint64_t build = 1) {
+  CampaignResults resume(const FakeWorld::Run& act, std::uint64_t build = 1) {
     ProgressFile memory;
     std::string why;
     EXPECT_TRUE(memory.open(path(), build, why)) << why;
     options_.memory = &memory;
-    Report report = run(act);
+    CampaignResults report = run(act);
     options_.memory = nullptr;
     return report;
   }
@@ -93,7 +93,7 @@ class CampaignTest : public testing::Test {
 };
 
 TEST_F(CampaignTest, executes_every_fault_of_every_scenario_once) {
-  const Report report = run(all_is_well);
+  const CampaignResults report = run(all_is_well);
   EXPECT_EQ(report.matrix.all, (Count{.total = 2 * matrix_size, .executed = 2 * matrix_size}));
   EXPECT_EQ(report.clean_runs, 4U);  // each twice
   EXPECT_EQ(report.runs, report.clean_runs + report.matrix_runs);
@@ -110,7 +110,7 @@ TEST_F(CampaignTest, executes_every_fault_of_every_scenario_once) {
 
 TEST_F(CampaignTest, knows_the_total_before_the_first_fault_strikes) {
   options_.budget = 0;
-  const Report report = run(all_is_well);
+  const CampaignResults report = run(all_is_well);
   EXPECT_EQ(report.matrix.all, (Count{.total = 2 * matrix_size}));
   EXPECT_EQ(exit_of(report), Exit::incomplete);
 }
@@ -119,7 +119,7 @@ TEST_F(CampaignTest, stops_when_the_budget_is_spent) {
   double time = 0;
   options_.clock = [&time] { return time; };
   options_.budget = 7;
-  const Report report = run([&](const Scenario& scenario, const Plan& plan) {
+  const CampaignResults report = run([&](const Scenario& scenario, const Plan& plan) {
     time += plan.faults.empty() ? 0 : 1;
     return all_is_well(scenario, plan);
   });
@@ -132,7 +132,7 @@ TEST_F(CampaignTest, goes_on_without_a_budget_until_all_is_done) {
   options_.random_runs_max.reset();
   double time = 0;
   options_.clock = [&time] { return time += 1000; };
-  const Report report = run(all_is_well);
+  const CampaignResults report = run(all_is_well);
   EXPECT_EQ(report.matrix.all, (Count{.total = 2 * matrix_size, .executed = 2 * matrix_size}));
   EXPECT_GE(report.random_runs, random_runs_usual);
   EXPECT_EQ(exit_of(report), Exit::clean);
@@ -147,7 +147,7 @@ class BigScenario : public CampaignTest {
     options_.scenarios = {&big_, &scenarios_[0]};
     options_.clock = [this] { return time_; };
   }
-  Report run_slowly() {
+  CampaignResults run_slowly() {
     return run([this](const Scenario& scenario, const Plan& plan) {
       time_ += &scenario == &big_ ? 100 : plan.faults.empty() ? 0 : 1;
       return all_is_well(scenario, plan);
@@ -160,7 +160,7 @@ class BigScenario : public CampaignTest {
 
 TEST_F(BigScenario, does_not_eat_a_small_budget) {
   options_.budget = 7;
-  const Report report = run_slowly();
+  const CampaignResults report = run_slowly();
   EXPECT_EQ(report.matrix.all.executed, 7U);
   EXPECT_EQ(report.left_out.size(), 1U);
   pretend::expect_transcript(report.left_out);
@@ -169,7 +169,7 @@ TEST_F(BigScenario, does_not_eat_a_small_budget) {
 
 TEST_F(BigScenario, runs_after_the_matrix_and_once_where_the_budget_is_used_by_half) {
   options_.budget = 200;
-  const Report report = run_slowly();
+  const CampaignResults report = run_slowly();
   EXPECT_EQ(report.matrix.all.executed, matrix_size);
   EXPECT_EQ(report.clean_runs, 3U);
   ASSERT_EQ(report.left_out.size(), 1U);
@@ -179,7 +179,7 @@ TEST_F(BigScenario, runs_after_the_matrix_and_once_where_the_budget_is_used_by_h
 
 TEST_F(BigScenario, runs_twice_where_there_is_time) {
   options_.budget = 10'000;
-  const Report report = run_slowly();
+  const CampaignResults report = run_slowly();
   EXPECT_EQ(report.clean_runs, 4U);
   EXPECT_EQ(report.left_out, std::vector<std::string>());
   EXPECT_EQ(exit_of(report), Exit::clean);
@@ -190,7 +190,7 @@ TEST_F(CampaignTest, ends_when_it_is_interrupted_and_can_be_resumed) {
   std::size_t faults = 0;
   options_.memory = &memory;
   options_.is_interrupted = [&faults] { return faults >= 5; };
-  const Report first = run([&](const Scenario& scenario, const Plan& plan) {
+  const CampaignResults first = run([&](const Scenario& scenario, const Plan& plan) {
     faults += plan.faults.size();
     return all_is_well(scenario, plan);
   });
@@ -210,7 +210,7 @@ TEST_F(CampaignTest, ends_when_it_is_interrupted_and_can_be_resumed) {
 TEST_F(CampaignTest, tells_a_violation_before_an_interruption) {
   std::size_t faults = 0;
   options_.is_interrupted = [&faults] { return faults >= 2 * matrix_size; };
-  const Report report = run([&](const Scenario& scenario, const Plan& plan) {
+  const CampaignResults report = run([&](const Scenario& scenario, const Plan& plan) {
     faults += plan.faults.size();
     return leaks_when_it_fails(scenario, plan);
   });
@@ -220,7 +220,7 @@ TEST_F(CampaignTest, tells_a_violation_before_an_interruption) {
 
 TEST_F(CampaignTest, says_that_it_was_interrupted_before_there_was_a_total) {
   options_.is_interrupted = [] { return true; };
-  const Report report = run(all_is_well);
+  const CampaignResults report = run(all_is_well);
   EXPECT_EQ(report.runs, 0U);
   pretend::expect_transcript(verdict_of(report));
 }
@@ -229,7 +229,7 @@ TEST_F(CampaignTest, runs_each_scenario_in_each_ambient_clean_and_with_kills) {
   const Ambient deaf = {.name = "deaf", .sentence = "It hears nothing."};
   const Ambient blind = {.name = "blind", .sentence = "", .without = "family/two"};
   options_.ambients = {&deaf, &blind};
-  const Report report = run(all_is_well);
+  const CampaignResults report = run(all_is_well);
   ASSERT_EQ(report.ambients.size(), 2U);
   // Three points have two kills before each, of a process and of the whole tree, and one after.
   const std::size_t runs = 1 + 3 * 3;
@@ -246,7 +246,7 @@ TEST_F(CampaignTest, draws_scenarios_of_each_ambient_where_a_share_is_wanted) {
   options_.share = 0.5;
   std::set<std::size_t> totals;
   for (options_.seed = 1; options_.seed <= 20; ++options_.seed) {
-    const Report report = run(all_is_well);
+    const CampaignResults report = run(all_is_well);
     EXPECT_EQ(report.ambients[0].runs.executed, report.ambients[0].runs.total);
     EXPECT_EQ(report.ambient_runs, report.ambients[0].runs.total);
     totals.insert(report.ambients[0].runs.total);
@@ -259,7 +259,7 @@ TEST_F(CampaignTest, says_how_a_violation_in_an_ambient_is_repeated) {
   const Ambient deaf = {.name = "deaf", .sentence = "It hears nothing."};
   options_.ambients = {&deaf};
   options_.only_ambients = true;
-  const Report report = run([](const Scenario& scenario, const Plan& plan) {
+  const CampaignResults report = run([](const Scenario& scenario, const Plan& plan) {
     return plan.ambient.empty() ? all_is_well(scenario, plan) : leaks_when_it_fails(scenario, plan);
   });
   EXPECT_EQ(report.ambients[0].violations, 2 * 3U);
@@ -275,7 +275,7 @@ TEST_F(CampaignTest, is_incomplete_without_the_ambients) {
   options_.ambients = {&deaf};
   options_.clock = [&time] { return time; };
   options_.budget = 2 * matrix_size;
-  const Report report = run([&](const Scenario& scenario, const Plan& plan) {
+  const CampaignResults report = run([&](const Scenario& scenario, const Plan& plan) {
     time += plan.faults.empty() ? 0 : 1;
     return all_is_well(scenario, plan);
   });
@@ -290,13 +290,13 @@ TEST_F(CampaignTest, runs_scenarios_outside_of_the_matrix_clean_and_no_more) {
   outside.outside_matrix = "it is outside";
   options_.scenarios = {&outside};
   options_.random_runs_max = 10;
-  const Report report = run(all_is_well);
+  const CampaignResults report = run(all_is_well);
   EXPECT_EQ(report.matrix.all, Count{});
   EXPECT_EQ(report.runs, 2U);
 }
 
 TEST_F(CampaignTest, groups_violations_and_shows_the_first_three) {
-  const Report report = run(leaks_when_it_fails);
+  const CampaignResults report = run(leaks_when_it_fails);
   ASSERT_EQ(report.groups.size(), 2U);
   const ViolationGroup& group = report.groups.front();
   EXPECT_EQ(group.scenario, "family/one");
@@ -310,7 +310,7 @@ TEST_F(CampaignTest, groups_violations_and_shows_the_first_three) {
 }
 
 TEST_F(CampaignTest, ends_each_violation_with_the_command_that_repeats_it) {
-  const Report report = run(leaks_when_it_fails);
+  const CampaignResults report = run(leaks_when_it_fails);
   std::set<std::string> commands;
   for (const Violation& violation : report.groups.front().first) {
     commands.insert(violation.replay);
@@ -324,8 +324,8 @@ TEST_F(CampaignTest, ends_each_violation_with_the_command_that_repeats_it) {
 
 TEST_F(CampaignTest, shows_the_same_with_any_number_of_worlds) {
   options_.random_runs_max = 200;
-  const Report one = run(leaks_when_it_fails);
-  const Report many = run(leaks_when_it_fails, 7);
+  const CampaignResults one = run(leaks_when_it_fails);
+  const CampaignResults many = run(leaks_when_it_fails, 7);
   EXPECT_EQ(one.matrix, many.matrix);
   EXPECT_EQ(one.violations, many.violations);
   ASSERT_EQ(one.groups.size(), many.groups.size());
@@ -340,7 +340,7 @@ TEST_F(CampaignTest, shows_the_same_with_any_number_of_worlds) {
 
 TEST_F(CampaignTest, says_when_a_violation_does_not_repeat) {
   std::set<std::string> seen;
-  const Report report = run([&](const Scenario& scenario, const Plan& plan) {
+  const CampaignResults report = run([&](const Scenario& scenario, const Plan& plan) {
     Outcome outcome = leaks_when_it_fails(scenario, plan);
     if (!plan.faults.empty() && !seen.insert(to_text(plan.faults.front())).second) {
       outcome.findings.clear();
@@ -354,7 +354,7 @@ TEST_F(CampaignTest, says_when_a_violation_does_not_repeat) {
 
 TEST_F(CampaignTest, finds_clean_runs_that_differ) {
   std::uint32_t runs = 0;
-  const Report report = run([&](const Scenario&, const Plan& plan) {
+  const CampaignResults report = run([&](const Scenario&, const Plan& plan) {
     return clean_outcome(plan, {crossing_of("now"), crossing_of("find_lock", ++runs)});
   });
   ASSERT_EQ(report.differences.size(), 2U);
@@ -364,7 +364,7 @@ TEST_F(CampaignTest, finds_clean_runs_that_differ) {
 }
 
 TEST_F(CampaignTest, does_not_count_a_fault_whose_point_was_not_reached) {
-  const Report report = run([](const Scenario& scenario, const Plan& plan) {
+  const CampaignResults report = run([](const Scenario& scenario, const Plan& plan) {
     Outcome outcome = all_is_well(scenario, plan);
     if (!plan.faults.empty() && plan.faults.front().kind == FaultKind::kill_after) {
       outcome.faults_fired = 0;
@@ -379,7 +379,7 @@ TEST_F(CampaignTest, does_not_count_a_fault_whose_point_was_not_reached) {
 
 TEST_F(CampaignTest, misses_points_when_all_scenarios_ran) {
   options_.all_scenarios = true;
-  const Report report = run(all_is_well);
+  const CampaignResults report = run(all_is_well);
   EXPECT_EQ(report.points_declared, call_rows().size() + step_rows().size());
   EXPECT_EQ(report.points_reached, 2U);
   EXPECT_EQ(report.never_reached.size(), report.points_declared - 2);
@@ -388,7 +388,7 @@ TEST_F(CampaignTest, misses_points_when_all_scenarios_ran) {
 
 TEST_F(CampaignTest, is_clean_when_each_point_was_reached_in_some_run) {
   options_.all_scenarios = true;
-  const Report report = run([](const Scenario&, const Plan& plan) {
+  const CampaignResults report = run([](const Scenario&, const Plan& plan) {
     Outcome outcome = clean_outcome(plan, three_points());
     if (!plan.faults.empty()) {  // Some points are reached only after a fault.
       for (const CallRow& row : call_rows()) {
@@ -407,7 +407,7 @@ TEST_F(CampaignTest, is_clean_when_each_point_was_reached_in_some_run) {
 TEST_F(CampaignTest, spends_what_is_left_on_random_orders_and_pairs) {
   options_.random_runs_max = 300;
   options_.seed = 7;
-  const Report report = run(all_is_well);
+  const CampaignResults report = run(all_is_well);
   EXPECT_EQ(report.random_runs, 300U + 300U / 64U);
   std::set<std::size_t> numbers_of_faults;
   std::size_t orders = 0;
@@ -444,7 +444,7 @@ TEST_F(CampaignTest, resumes_where_it_stopped) {
   };
   EXPECT_EQ(resume(act).matrix.all.executed, 7U);
   options_.budget = 1000;
-  const Report second = resume(act);
+  const CampaignResults second = resume(act);
   EXPECT_EQ(second.resumed, 7U);
   EXPECT_EQ(second.matrix_runs, 2 * matrix_size - 7);
   EXPECT_EQ(second.matrix.all, (Count{.total = 2 * matrix_size, .executed = 2 * matrix_size}));

@@ -40,7 +40,7 @@ bool has(const Plan& plan, const std::string& value) {
                              [&](const ParameterValue& each) { return to_text(each) == value; });
 }
 
-Report campaign_in(World& world, const Scenario& scenario, bool draws = true) {
+CampaignResults campaign_in(World& world, const Scenario& scenario, bool draws = true) {
   World* const worlds[] = {&world};
   CampaignOptions options;
   options.scenarios = {&scenario};
@@ -52,7 +52,7 @@ Report campaign_in(World& world, const Scenario& scenario, bool draws = true) {
 
 TEST(DrawnParameters, are_in_random_runs_only) {
   FakeWorld world([](const Scenario&, const Plan& plan) { return clean_run(plan); });
-  const Report report = campaign_in(world, with_parameters());
+  const CampaignResults report = campaign_in(world, with_parameters());
   EXPECT_EQ(report.drawn_values, (Count{.total = 3, .executed = 3}));
   EXPECT_GT(report.runs_with_drawn_values, 100U);
   EXPECT_LT(report.runs_with_drawn_values, 200U);
@@ -75,7 +75,7 @@ TEST(DrawnParameters, are_the_same_for_one_seed) {
 
 TEST(DrawnParameters, can_be_switched_off) {
   FakeWorld world([](const Scenario&, const Plan& plan) { return clean_run(plan); });
-  const Report report = campaign_in(world, with_parameters(), /*draws=*/false);
+  const CampaignResults report = campaign_in(world, with_parameters(), /*draws=*/false);
   EXPECT_TRUE(std::ranges::all_of(world.plans, &ParameterValues::empty, &Plan::parameters));
   EXPECT_EQ(report.runs_with_drawn_values, 0U);
 }
@@ -88,7 +88,7 @@ TEST(DrawnParameters, that_a_violation_does_not_need_are_usual_in_its_command) {
     }
     return outcome;
   });
-  const Report report = campaign_in(world, with_parameters());
+  const CampaignResults report = campaign_in(world, with_parameters());
   ASSERT_GT(report.violations, 0U);
   for (const ViolationGroup& group : report.groups) {
     for (const Violation& violation : group.first) {
@@ -107,7 +107,7 @@ TEST(DrawnParameters, are_all_usual_in_a_command_if_the_violation_needs_none) {
     }
     return outcome;
   });
-  const Report report = campaign_in(world, with_parameters());
+  const CampaignResults report = campaign_in(world, with_parameters());
   ASSERT_GT(report.violations, 0U);
   for (const Violation& violation : report.groups.front().first) {
     EXPECT_THAT(violation.replay, Not(HasSubstr("--set")));
@@ -154,7 +154,7 @@ Scenario that_fails() {
 TEST(DrawnParameters, reach_every_process_and_a_plan_with_them_repeats_the_violation) {
   const Scenario scenario = that_fails();
   SimWorld world;
-  const Report report = campaign_in(world, scenario);
+  const CampaignResults report = campaign_in(world, scenario);
   ASSERT_GT(report.violations, 0U);
   const std::string& command = report.groups.front().first.front().replay;
   EXPECT_THAT(command, HasSubstr(" --set jobs=3"));

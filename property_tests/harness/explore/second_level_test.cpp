@@ -103,7 +103,7 @@ CampaignOptions no_random_runs() {
   return {.scenarios = {}, .all_scenarios = false, .budget = {}, .random_runs_max = 0, .clock = {}};
 }
 
-Report campaign_in(const FakeWorld::Run& run, CampaignOptions options = no_random_runs()) {
+CampaignResults campaign_in(const FakeWorld::Run& run, CampaignOptions options = no_random_runs()) {
   FakeWorld world(run);
   World* const worlds[] = {&world};
   const Scenario scenario = named("family/one");
@@ -112,7 +112,7 @@ Report campaign_in(const FakeWorld::Run& run, CampaignOptions options = no_rando
 }
 
 TEST(SecondLevelOfCampaign, is_executed_and_counted) {
-  const Report report = campaign_in(recovers(true));
+  const CampaignResults report = campaign_in(recovers(true));
   EXPECT_EQ(report.matrix.all.executed, faults_of_find_lock);
   EXPECT_EQ(report.second_level.all,
             (Count{.total = faults_of_find_lock, .executed = faults_of_find_lock}));
@@ -121,7 +121,7 @@ TEST(SecondLevelOfCampaign, is_executed_and_counted) {
 }
 
 TEST(SecondLevelOfCampaign, counts_what_struck_alone) {
-  const Report report = campaign_in(recovers(false));
+  const CampaignResults report = campaign_in(recovers(false));
   EXPECT_EQ(report.second_level.all, (Count{.total = faults_of_find_lock, .executed = 0}));
   ASSERT_EQ(report.missed.size(), faults_of_find_lock);
   EXPECT_NE(report.missed.front().fault.find(", then root#2/find_lock()#1"), std::string::npos);
@@ -138,7 +138,7 @@ TEST(SecondLevelOfCampaign, has_known_plans_besides_of_the_scenarios_that_run) {
   options.known = known;
   const Count one_more = {.total = faults_of_find_lock + 1, .executed = faults_of_find_lock + 1};
   EXPECT_EQ(campaign_in(recovers(true), options).second_level.all, one_more);
-  const Report report = campaign_in(recovers(false), options);
+  const CampaignResults report = campaign_in(recovers(false), options);
   EXPECT_EQ(report.second_level.all, (Count{.total = one_more.total, .executed = 1}));
 }
 
@@ -153,7 +153,7 @@ TEST(SecondLevelOfCampaign, is_drawn_by_the_seed_where_a_share_is_wanted) {
   std::size_t drawn = 0;
   constexpr std::uint64_t seeds = 200;
   for (options.seed = 1; options.seed <= seeds; ++options.seed) {
-    const Report report = campaign_in(recovers(true), options);
+    const CampaignResults report = campaign_in(recovers(true), options);
     ASSERT_EQ(report.second_level_whole, faults_of_find_lock);
     ASSERT_GE(report.second_level.all.total, 1U);
     ASSERT_EQ(report.second_level, campaign_in(recovers(true), options).second_level);
@@ -168,7 +168,7 @@ TEST(SecondLevelOfCampaign, misses_known_plans_that_do_not_strike) {
       {.scenario = "family/one", .faults = {"root/find_lock()#9 pause"}, .seed = 7}};
   CampaignOptions options = no_random_runs();
   options.known = known;
-  const Report report =
+  const CampaignResults report =
       campaign_in([](const Scenario&, const Plan&) { return clean_outcome({}, {}); }, options);
   ASSERT_EQ(report.missed.size(), 2U);
   EXPECT_EQ(report.missed.front().fault, "root/find_lock()#9 pause");
@@ -190,12 +190,12 @@ TEST(KnownPlans, are_faults_of_scenarios_that_there_are) {
 TEST(SecondLevelOfCampaign, gives_pairs_to_random_runs_which_count_if_both_faults_strike) {
   CampaignOptions options = no_random_runs();
   options.random_runs_max = 200;
-  const Report both = campaign_in(recovers(true), options);
+  const CampaignResults both = campaign_in(recovers(true), options);
   EXPECT_GT(both.random_pairs_of_matrix.total, 0U);
   EXPECT_GT(both.random_pairs_of_second_level.total, 0U);
   EXPECT_EQ(both.random_pairs_of_matrix.executed, both.random_pairs_of_matrix.total);
   EXPECT_EQ(both.random_pairs_of_second_level.executed, both.random_pairs_of_second_level.total);
-  const Report one = campaign_in(recovers(false), options);
+  const CampaignResults one = campaign_in(recovers(false), options);
   EXPECT_EQ(one.random_pairs_of_matrix, (Count{.total = both.random_pairs_of_matrix.total}));
   EXPECT_EQ(one.random_pairs_of_second_level,
             (Count{.total = both.random_pairs_of_second_level.total}));
@@ -203,7 +203,7 @@ TEST(SecondLevelOfCampaign, gives_pairs_to_random_runs_which_count_if_both_fault
 
 TEST(SecondLevelOfCampaign, goes_on_wherever_it_was_interrupted) {
   const std::string path = testing::TempDir() + "second_level_test_progress";
-  const Report whole = campaign_in(recovers(true));
+  const CampaignResults whole = campaign_in(recovers(true));
   const std::size_t runs_of_all = whole.matrix_runs + whole.second_level_runs;
   for (std::size_t runs_at_first = 1; runs_at_first <= runs_of_all; ++runs_at_first) {
     std::filesystem::remove(path);
@@ -219,7 +219,7 @@ TEST(SecondLevelOfCampaign, goes_on_wherever_it_was_interrupted) {
       ASSERT_TRUE(memory.open(path, 1, why)) << why;
       options.memory = &memory;
       options.is_interrupted = [&] { return is_first && runs >= runs_at_first; };
-      const Report report = campaign_in(counted, options);
+      const CampaignResults report = campaign_in(counted, options);
       if (!is_first) {
         EXPECT_EQ(report.matrix, whole.matrix) << runs_at_first;
         EXPECT_EQ(report.second_level, whole.second_level) << runs_at_first;

@@ -10,6 +10,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "harness/explore/plans.hpp"
+#include "harness/report/campaign_results.hpp"
 #include "harness/report/json.hpp"
 #include "harness/report/junit.hpp"
 #include "harness/report/text.hpp"
@@ -32,8 +33,8 @@ Violation violation_of(const std::string& scenario) {
           .last_crossings = {"root: now()#1", "tracker: poll()#4 (waited)"}};
 }
 
-Report report_of_two() {
-  Report report;
+CampaignResults report_of_two() {
+  CampaignResults report;
   report.worlds = {{.name = "kernel", .available = true, .degraded = "no mount namespace"}};
   report.scenarios = {{.name = "family/one", .sentence = "It holds.", .rows = {"T1"}},
                       {.name = "other/two", .sentence = "It holds too.", .rows = {"T9"}}};
@@ -65,8 +66,8 @@ Report report_of_two() {
   return report;
 }
 
-Report with_violation() {
-  Report report = report_of_two();
+CampaignResults with_violation() {
+  CampaignResults report = report_of_two();
   report.groups = {{.scenario = "family/one",
                     .claim = "no-leak: every name created is removed",
                     .count = 12,
@@ -91,7 +92,7 @@ std::string added_lines(const std::string& before, const std::string& after) {
 using nlohmann::json;
 
 TEST(JsonReport, has_what_machines_look_for) {
-  const json read = json::parse(to_json(with_violation()));
+  const json read = json::parse(to_json(report_of(with_violation())));
   EXPECT_EQ(read["exit"], 1);
   EXPECT_EQ(read["worlds"][0]["name"], "kernel");
   EXPECT_EQ(read["worlds"][0]["available"], true);
@@ -123,7 +124,7 @@ TEST(JsonReport, has_what_machines_look_for) {
 }
 
 TEST(JsonReport, adds_up) {
-  const json matrix = json::parse(to_json(report_of_two()))["matrix"];
+  const json matrix = json::parse(to_json(report_of(report_of_two())))["matrix"];
   EXPECT_EQ(matrix["total"], 6);
   EXPECT_EQ(matrix["executed"], 4);
   for (const char* by : {"by_role", "by_fault"}) {
@@ -138,13 +139,13 @@ TEST(JsonReport, adds_up) {
 }
 
 TEST(JsonReport, is_read_back_whatever_bytes_were_seen) {
-  Report report = with_violation();
+  CampaignResults report = with_violation();
   report.groups[0].first[0].seen = "\xff\x01\xc3\xa9 \xed\xa0\x80";
-  EXPECT_TRUE(json::accept(to_json(report)));
+  EXPECT_TRUE(json::accept(to_json(report_of(report))));
 }
 
 TEST(ExitOfReport, is_the_worst_that_is_certain) {
-  Report report = report_of_two();
+  CampaignResults report = report_of_two();
   EXPECT_EQ(exit_of(report), Exit::incomplete);
   report.differences = {{.scenario = "family/one", .replay = "", .seen = ""}};
   EXPECT_EQ(exit_of(report), Exit::not_deterministic);
@@ -156,7 +157,7 @@ TEST(ExitOfReport, is_the_worst_that_is_certain) {
 }
 
 TEST(ExitOfReport, does_not_miss_points_when_scenarios_were_left_out) {
-  Report report = report_of_two();
+  CampaignResults report = report_of_two();
   report.matrix = {};
   EXPECT_EQ(exit_of(report), Exit::incomplete);
   expect_transcript(verdict_of(report));
@@ -165,8 +166,8 @@ TEST(ExitOfReport, does_not_miss_points_when_scenarios_were_left_out) {
 }
 
 /// Everything was executed, and one of two probes was seen.
-Report with_probes(ProbeDemand demand) {
-  Report report = report_of_two();
+CampaignResults with_probes(ProbeDemand demand) {
+  CampaignResults report = report_of_two();
   report.matrix = {};
   report.never_reached.clear();
   report.probe_demand = demand;
@@ -180,7 +181,7 @@ Report with_probes(ProbeDemand demand) {
 }
 
 TEST(ExitOfReport, is_incomplete_when_a_probe_that_is_required_was_never_seen) {
-  Report report = with_probes(ProbeDemand::required);
+  CampaignResults report = with_probes(ProbeDemand::required);
   EXPECT_EQ(exit_of(report), Exit::incomplete);
   expect_transcript(verdict_of(report));
   report.probes[1].seen_earlier = true;
@@ -193,23 +194,23 @@ TEST(ExitOfReport, does_not_miss_probes_where_they_are_not_required) {
 }
 
 TEST(ExitOfReport, does_not_ask_for_probes_of_runs_that_were_not_made) {
-  Report report = with_probes(ProbeDemand::required);
+  CampaignResults report = with_probes(ProbeDemand::required);
   report.left_out = {"a reason"};
   expect_transcript(verdict_of(report));
 }
 
 TEST(TextReport, names_probes_that_were_never_seen_where_somebody_asks_for_them) {
-  const std::string counted = to_text(with_probes(ProbeDemand::counted));
+  const std::string counted = to_text(report_of(with_probes(ProbeDemand::counted)));
   EXPECT_THAT(counted, Not(HasSubstr("ledger_cut")));
   for (const ProbeDemand demand : {ProbeDemand::required, ProbeDemand::listed}) {
-    const std::string text = to_text(with_probes(demand));
+    const std::string text = to_text(report_of(with_probes(demand)));
     EXPECT_THAT(text, HasSubstr("ledger_cut"));
     expect_transcript(added_lines(counted, text));
   }
 }
 
 TEST(JsonReport, has_each_probe_with_its_count_and_where_it_was_seen_first) {
-  const json read = json::parse(to_json(with_probes(ProbeDemand::required)));
+  const json read = json::parse(to_json(report_of(with_probes(ProbeDemand::required))));
   EXPECT_EQ(read["probes_declared"], 2);
   EXPECT_EQ(read["probes_seen"], 1);
   EXPECT_EQ(read["probes"][0]["name"], "link_made_again");
@@ -259,7 +260,7 @@ std::vector<std::string> elements_of(std::string_view xml) {
 }
 
 TEST(JunitReport, is_well_formed_with_a_suite_a_family_and_a_case_a_scenario) {
-  const auto elements = elements_of(to_junit(with_violation()));
+  const auto elements = elements_of(to_junit(report_of(with_violation())));
   EXPECT_EQ(std::ranges::count(elements, "testsuites"), 1);
   EXPECT_EQ(std::ranges::count(elements, "testsuite"), 3);
   EXPECT_EQ(std::ranges::count(elements, "testcase"), 3);
@@ -268,25 +269,25 @@ TEST(JunitReport, is_well_formed_with_a_suite_a_family_and_a_case_a_scenario) {
 }
 
 TEST(JunitReport, tells_what_was_left_undone) {
-  const std::string xml = to_junit(report_of_two());
+  const std::string xml = to_junit(report_of(report_of_two()));
   EXPECT_THAT(xml, HasSubstr("errors=\"1\""));
   EXPECT_THAT(xml, HasSubstr("shut_down"));
   expect_transcript(xml);
 }
 
 TEST(JunitReport, names_a_probe_that_was_never_seen) {
-  const std::string xml = to_junit(with_probes(ProbeDemand::required));
+  const std::string xml = to_junit(report_of(with_probes(ProbeDemand::required)));
   EXPECT_THAT(xml, HasSubstr("ledger_cut"));
-  expect_transcript(added_lines(to_junit(report_of_two()), xml));
+  expect_transcript(added_lines(to_junit(report_of(report_of_two())), xml));
 }
 
 RC_GTEST_PROP(JunitProperties, any_bytes_stay_well_formed, ()) {
-  Report report = with_violation();
+  CampaignResults report = with_violation();
   const auto bytes = *rc::gen::arbitrary<std::string>();
   report.groups[0].first[0].seen = bytes;
   report.groups[0].claim = bytes;
   report.scenarios[0].sentence = bytes;
-  const bool well_formed = elements_of(to_junit(report)).size() > 1;
+  const bool well_formed = elements_of(to_junit(report_of(report))).size() > 1;
   RC_ASSERT(well_formed);
 }
 
@@ -302,16 +303,16 @@ TEST(Xml, keeps_what_xml_may_carry_and_nothing_else) {
 }
 
 TEST(TextReport, ends_each_failure_with_the_command) {
-  const std::string text = to_text(with_violation());
+  const std::string text = to_text(report_of(with_violation()));
   EXPECT_THAT(text, HasSubstr("lastref replay family/one --fault 'root/now()#1 kill_before'\n"));
   expect_transcript(text);
 }
 
 TEST(TextReport, says_why_names_stayed_that_nobody_promised_to_remove) {
-  Report report = report_of_two();
-  const std::string none = to_text(report);
+  CampaignResults report = report_of_two();
+  const std::string none = to_text(report_of(report));
   report.unpromised = with_violation().unpromised;
-  const std::string text = to_text(report);
+  const std::string text = to_text(report_of(report));
   EXPECT_THAT(text, HasSubstr("3 semaphore"));
   EXPECT_THAT(text, HasSubstr("2 file"));
   expect_transcript(added_lines(none, text));
@@ -319,12 +320,12 @@ TEST(TextReport, says_why_names_stayed_that_nobody_promised_to_remove) {
 }
 
 TEST(Report, says_why_a_scenario_is_outside_of_the_matrix) {
-  Report report = report_of_two();
+  CampaignResults report = report_of_two();
   report.scenarios.front().outside_matrix = "it is about size";
-  const std::string text = to_text(report);
+  const std::string text = to_text(report_of(report));
   EXPECT_THAT(text, HasSubstr("family/one: it is about size\n"));
-  expect_transcript(added_lines(to_text(report_of_two()), text));
-  const json read = json::parse(to_json(report));
+  expect_transcript(added_lines(to_text(report_of(report_of_two())), text));
+  const json read = json::parse(to_json(report_of(report)));
   EXPECT_EQ(read["scenario_results"][0]["outside_matrix"], "it is about size");
   EXPECT_TRUE(read["scenario_results"][1]["outside_matrix"].is_null());
 }
@@ -373,16 +374,16 @@ TEST(ReplayCommand, says_all_that_decides_the_run) {
 }
 
 TEST(Report, has_a_table_of_ambients) {
-  Report report = report_of_two();
+  CampaignResults report = report_of_two();
   report.ambients = {{.name = "deaf",
                       .sentence = "It hears nothing.",
                       .differs = "quiet: no message is expected",
                       .runs = {.total = 40, .executed = 40},
                       .violations = 2}};
-  const std::string text = to_text(report);
+  const std::string text = to_text(report_of(report));
   EXPECT_THAT(text, HasSubstr("deaf"));
-  expect_transcript(added_lines(to_text(report_of_two()), text));
-  const auto read = nlohmann::json::parse(to_json(report));
+  expect_transcript(added_lines(to_text(report_of(report_of_two())), text));
+  const auto read = nlohmann::json::parse(to_json(report_of(report)));
   EXPECT_EQ(read["ambients"][0]["name"], "deaf");
   EXPECT_EQ(read["ambients"][0]["total"], 40);
   EXPECT_EQ(read["ambients"][0]["executed"], 40);

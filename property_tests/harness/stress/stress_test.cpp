@@ -177,7 +177,7 @@ const std::vector<Scenario>& toys() {
 
 class StressTest : public testing::Test {
  protected:
-  static StressReport report(const std::string& scenario, std::uint64_t runs) {
+  static StressResults report(const std::string& scenario, std::uint64_t runs) {
     StressCampaign campaign(
         {.scenarios = &toys(), .pattern = scenario, .runs = runs, .seed = 7, .worlds = 1});
     if (!campaign.missing().empty()) {
@@ -194,7 +194,7 @@ class StressTest : public testing::Test {
   }
 };
 
-std::vector<std::string> claims_of(const StressReport& report) {
+std::vector<std::string> claims_of(const StressResults& report) {
   std::vector<std::string> claims;
   for (const StressViolation& each : report.violations) {
     claims.push_back(each.finding.claim);
@@ -203,7 +203,7 @@ std::vector<std::string> claims_of(const StressReport& report) {
 }
 
 TEST_F(StressTest, finds_nothing_where_nothing_is_wrong_and_kills_some) {
-  const StressReport found = report("toys/holds", 40);
+  const StressResults found = report("toys/holds", 40);
   EXPECT_EQ(found.runs, 40U);
   EXPECT_EQ(found.scenarios, 1U);
   EXPECT_GT(found.runs_with_kills, 0U);
@@ -216,14 +216,14 @@ TEST_F(StressTest, counts_nobody_who_was_killed_before_it_had_a_pid) {
 }
 
 TEST_F(StressTest, finds_what_is_left) {
-  const StressReport found = report("toys/leaves", 1);
+  const StressResults found = report("toys/leaves", 1);
   ASSERT_THAT(found.violations, SizeIs(1));
   EXPECT_THAT(found.violations[0].finding.claim, HasSubstr("no-leak"));
   EXPECT_THAT(found.violations[0].finding.seen, HasSubstr("forgotten.bin"));
 }
 
 TEST_F(StressTest, blames_nobody_for_what_the_sanitizer_leaves) {
-  const StressReport found = report("toys/leaves_of_the_sanitizer", 1);
+  const StressResults found = report("toys/leaves_of_the_sanitizer", 1);
 #if defined(__SANITIZE_THREAD__)
   EXPECT_THAT(claims_of(found), IsEmpty());
 #else
@@ -232,19 +232,19 @@ TEST_F(StressTest, blames_nobody_for_what_the_sanitizer_leaves) {
 }
 
 TEST_F(StressTest, finds_who_crashes) {
-  const StressReport found = report("toys/crashes", 1);
+  const StressResults found = report("toys/crashes", 1);
   EXPECT_THAT(claims_of(found), Contains(HasSubstr("no-crash")));
 }
 
 TEST_F(StressTest, finds_what_the_scenario_refutes) {
-  const StressReport found = report("toys/claims", 1);
+  const StressResults found = report("toys/claims", 1);
   ASSERT_THAT(found.violations, SizeIs(1));
   EXPECT_EQ(found.violations[0].finding.claim, "nothing is sent");
   EXPECT_EQ(found.violations[0].finding.seen.front(), 'a');
 }
 
 TEST_F(StressTest, draws_parameters_for_all_processes_and_reports_them) {
-  const StressReport found = report("toys/has_a_number", 60);
+  const StressResults found = report("toys/has_a_number", 60);
   ASSERT_THAT(found.violations, testing::Not(IsEmpty()));
   EXPECT_THAT(found.violations, SizeIs(testing::Lt(2 * 60U)));
   EXPECT_THAT(claims_of(found), Contains("root has the usual number"));
@@ -265,13 +265,13 @@ TEST_F(StressTest, draws_no_parameters_if_not_asked_to) {
 }
 
 TEST_F(StressTest, says_which_scenarios_need_gates_and_why) {
-  const StressReport found = report("toys/limits", 3);
+  const StressResults found = report("toys/limits", 3);
   EXPECT_EQ(found.runs, 0U);
   EXPECT_THAT(found.left_out, Contains(Pair("toys/limits", "it limits storage")));
 }
 
 TEST_F(StressTest, kills_nobody_outside_the_matrix_and_reports_why) {
-  const StressReport found = report("toys/leaves_when_killed", 8);
+  const StressResults found = report("toys/leaves_when_killed", 8);
   EXPECT_EQ(found.runs, 8U);
   EXPECT_EQ(found.killed, 0U);
   EXPECT_THAT(found.without_kills,
@@ -285,7 +285,7 @@ TEST_F(StressTest, lets_nobody_down_while_a_process_waits_for_a_limit_of_time) {
 }
 
 TEST_F(StressTest, finds_races_where_a_sanitizer_looks_for_them) {
-  const StressReport found = report("toys/races", 4);
+  const StressResults found = report("toys/races", 4);
 #if defined(__SANITIZE_THREAD__)
   EXPECT_THAT(claims_of(found), Contains(HasSubstr("sanitizers")));
 #else

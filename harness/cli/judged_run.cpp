@@ -1,7 +1,9 @@
-#include "harness/cli/run_report.hpp"
+#include "harness/cli/judged_run.hpp"
 
 #include <algorithm>
 #include <functional>
+#include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -29,7 +31,7 @@ std::string how_it_waits(const warden::Waiting& waiting) {
 }
 
 std::string line_of(const warden::Stayed& each, double grace, bool root_ended) {
-  std::string text = fmt::format("STAYED         {} ({}), {} s after {}{}",
+  std::string text = fmt::format("{} ({}), {} s after {}{}",
                                  each.who.role,
                                  each.who.title,
                                  grace,
@@ -38,46 +40,44 @@ std::string line_of(const warden::Stayed& each, double grace, bool root_ended) {
   for (const std::string& lock : each.locks) {
     text += ", holds a lock of " + lock;
   }
-  return text + "\n";
+  return text;
 }
 
 std::string line_of(const warden::CommandFailure& each) {
-  std::string text = fmt::format(
-      "FAILS          {} {}: {}\n", each.option, harness::quoted(each.command), each.how);
-  for (std::size_t at = 0; at < each.output.size();) {
-    const std::size_t end = std::min(each.output.find('\n', at), each.output.size());
-    text += "               " + each.output.substr(at, end - at) + "\n";
-    at = end + 1;
-  }
-  return text;
+  return fmt::format(
+      "{} {}: {}\n{}", each.option, harness::quoted(each.command), each.how, each.output);
+}
+
+std::string line_of(const warden::Hung& each) {
+  const auto& [role, waiting] = each;
+  return fmt::format("{} (thread {}) {}{}{}{}",
+                     role,
+                     waiting.thread,
+                     waiting.call == "none" ? "runs" : "in ",
+                     waiting.call == "none" ? "" : waiting.call,
+                     waiting.object.empty() ? "" : "(" + waiting.object + ")",
+                     how_it_waits(waiting));
 }
 
 }  // namespace
 
 std::string lines_of(std::string_view word, const std::vector<warden::Hung>& all) {
   std::string text;
-  for (const auto& [role, waiting] : all) {
-    text += fmt::format("{:<14} {} (thread {}) {}{}{}{}\n",
-                        word,
-                        role,
-                        waiting.thread,
-                        waiting.call == "none" ? "runs" : "in ",
-                        waiting.call == "none" ? "" : waiting.call,
-                        waiting.object.empty() ? "" : "(" + waiting.object + ")",
-                        how_it_waits(waiting));
+  for (const warden::Hung& each : all) {
+    text += fmt::format("{:<14} {}\n", word, line_of(each));
   }
   return text;
 }
 
-bool RunReport::all_struck() const {
+bool JudgedRun::all_struck() const {
   return std::ranges::find(watched.struck, false) == watched.struck.end();
 }
 
-bool RunReport::has_struck() const {
+bool JudgedRun::has_struck() const {
   return std::ranges::find(watched.struck, true) != watched.struck.end();
 }
 
-bool RunReport::ends_as_expected() const {
+bool JudgedRun::ends_as_expected() const {
   if (options.expected_exits.empty()) {
     const bool by_our_signal =
         watched.told_to_end && watched.root.killed && name_of_signal(watched.root.code) == "TERM";
@@ -88,11 +88,16 @@ bool RunReport::ends_as_expected() const {
   return std::ranges::find(options.expected_exits, code) != options.expected_exits.end();
 }
 
-bool RunReport::fails_by_itself() const {
+bool JudgedRun::fails_by_itself() const {
   return !has_struck() && !ends_as_expected() && !watched.root_was_killed && !watched.interrupted;
 }
 
-std::string RunReport::findings() const {
+bool JudgedRun::ends_unexpectedly() const {
+  return has_struck() && !options.expected_exits.empty() && !ends_as_expected() &&
+         !watched.root_was_killed;
+}
+
+std::string JudgedRun::findings() const {
   std::string text;
   const auto add = [&](std::size_t count, std::string_view what) {
     if (count > 0) {
@@ -105,8 +110,7 @@ std::string RunReport::findings() const {
   add(watched.crashes.size(), "crashed");
   add(watched.growing.size(), "growing");
   add(failures.size(), "failed");
-  const bool is_asked = has_struck() && !options.expected_exits.empty();
-  if (is_asked && !ends_as_expected() && !watched.root_was_killed) {
+  if (ends_unexpectedly()) {
     text += fmt::format(
         "{}{}, which was not expected", text.empty() ? "" : ", ", how_it_ended(watched.root));
   }
@@ -117,7 +121,7 @@ std::string RunReport::findings() const {
   return text;
 }
 
-Exit RunReport::exit() const {
+Exit JudgedRun::exit() const {
   if (watched.interrupted || watched.perturbed > 0) {
     return Exit::incomplete;
   }
@@ -130,7 +134,7 @@ Exit RunReport::exit() const {
   return all_struck() ? Exit::clean : Exit::incomplete;
 }
 
-std::string RunReport::verdict() const {
+std::string JudgedRun::verdict() const {
   if (watched.interrupted) {
     return "interrupted";
   }
@@ -150,7 +154,15 @@ std::string RunReport::verdict() const {
   return all_struck() ? "clean" : "incomplete: a fault did not strike";
 }
 
-std::string RunReport::command_again() const {
+std::string JudgedRun::program() const {
+  std::string text;
+  for (const std::string& word : options.command) {
+    text += (text.empty() ? "" : " ") + harness::quoted(word);
+  }
+  return text;
+}
+
+std::string JudgedRun::command_again() const {
   std::string text = "lastref run";
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) {
@@ -179,14 +191,10 @@ std::string RunReport::command_again() const {
   text += options.timeout > 0 ? fmt::format(" --timeout {}", options.timeout) : "";
   text += options.slowdown > 0 ? fmt::format(" --slowdown {}", options.slowdown) : "";
   text += options.repeat > 1 ? fmt::format(" --repeat {}", options.repeat) : "";
-  text += " --";
-  for (const std::string& word : options.command) {
-    text += " " + harness::quoted(word);
-  }
-  return text;
+  return text + " -- " + program();
 }
 
-std::string RunReport::list_text() const {
+std::string JudgedRun::list_text() const {
   std::string text;
   for (const auto& each : watched.processes) {
     text += fmt::format("process {:<16} {:<16} {}\n", each.role, each.title, each.words);
@@ -203,7 +211,7 @@ std::string RunReport::list_text() const {
   return text;
 }
 
-std::string RunReport::faults_text() const {
+std::string JudgedRun::faults_text() const {
   std::string text;
   for (std::size_t at = 0; at < watched.struck.size(); ++at) {
     const std::string& reason = watched.reasons[at];
@@ -215,49 +223,75 @@ std::string RunReport::faults_text() const {
   return text;
 }
 
-std::string RunReport::findings_text() const {
-  std::string text;
+void JudgedRun::add_findings(Report& report) const {
+  const auto note = [&](std::string_view label, std::string_view claim, std::string seen) {
+    add(report,
+        {.scenario = program(),
+         .claim = std::string(claim),
+         .seen = std::move(seen),
+         .repeats = true,
+         .replay = report.repeat,
+         .last_crossings = {}},
+        label);
+  };
+  constexpr std::string_view no_leak = "no-leak: every name created is removed";
   for (const auto& each : left) {
-    text += fmt::format(
-        "LEFT BEHIND    {} ({}), made by {}\n", pattern_of(each.path), each.kind, each.maker);
+    note("LEFT BEHIND",
+         no_leak,
+         fmt::format("{} ({}), made by {}", pattern_of(each.path), each.kind, each.maker));
   }
   for (const auto& each : open) {
-    text += fmt::format("OPEN TO OTHERS {} ({}), which other users can write to, made by {}\n",
-                        pattern_of(each.path),
-                        each.kind,
-                        each.maker);
+    note("OPEN TO OTHERS",
+         "private: other users cannot write to names",
+         fmt::format("{} ({}), which other users can write to, made by {}",
+                     pattern_of(each.path),
+                     each.kind,
+                     each.maker));
   }
   for (const auto& each : watched.stayed) {
-    text += line_of(each, options.grace, !watched.interrupted && !watched.told_to_end);
+    const bool is_last = &each == &watched.stayed.back();
+    note("STAYED",
+         "no-stray-process: no process outlives the run",
+         line_of(each, options.grace, !watched.interrupted && !watched.told_to_end) +
+             (is_last && !left.empty() ? "\na process that was killed may have removed it later: "
+                                         "--grace gives more time"
+                                       : ""));
   }
-  if (!watched.stayed.empty() && !left.empty()) {
-    text +=
-        "               a process that was killed may have removed it later: --grace gives more "
-        "time\n";
+  if (!watched.interrupted) {
+    for (const warden::Hung& each : watched.hung) {
+      note(watched.is_too_long ? "TIME LIMIT" : "DEADLOCK",
+           "no-hang: every run ends",
+           line_of(each));
+    }
   }
-  text += lines_of(watched.interrupted   ? "WAITED"
-                   : watched.is_too_long ? "TIME LIMIT"
-                                         : "DEADLOCK",
-                   watched.hung);
+  if (watched.is_too_long && watched.hung.empty()) {
+    note("TIME LIMIT", "no-hang: every run ends", "no thread of it remained");
+  }
   for (const auto& each : watched.growing) {
-    text += fmt::format("GROWS          {}: {} {}, and {} some rounds later, {:.2f} each round\n",
-                        each.role,
-                        each.from,
-                        each.what,
-                        each.to,
-                        each.each_round);
+    note("GROWS",
+         "no-fd-or-map-leak: a process closes what it opened",
+         fmt::format("{}: {} {}, and {} some rounds later, {:.2f} each round",
+                     each.role,
+                     each.from,
+                     each.what,
+                     each.to,
+                     each.each_round));
   }
   for (const auto& each : watched.crashes) {
-    text += fmt::format("CRASHED        {}: SIG{}\n", each.role, name_of_signal(each.signal));
+    note("CRASHED",
+         "no-crash: a process dies only of a planned kill",
+         fmt::format("{}: SIG{}", each.role, name_of_signal(each.signal)));
   }
   for (const auto& each : failures) {
-    text += line_of(each);
+    note("FAILS", "refuted: your commands succeed", line_of(each));
   }
-  return text;
+  if (ends_unexpectedly()) {
+    note("UNEXPECTED", "refuted: the program ends as expected", how_it_ended(watched.root));
+  }
 }
 
-std::string RunReport::unseen_text() const {
-  std::string text;
+std::string JudgedRun::unseen_text() const {
+  std::string text = watched.interrupted ? lines_of("WAITED", watched.hung) : "";
   for (const auto& each : hidden) {
     text += fmt::format(
         "HIDDEN         {} names in {}, which it could not see there\n", each.count, each.folder);
@@ -287,14 +321,13 @@ std::string RunReport::unseen_text() const {
   return text;
 }
 
-std::string RunReport::to_text() const {
-  std::string text = options.list ? list_text() : "";
-  text += faults_text() + findings_text() + unseen_text();
-  text += fmt::format("{} processes, {} calls examined, {} interrupted by us; root: {}\n",
-                      watched.processes.size(),
-                      watched.stops,
-                      watched.perturbed,
-                      how_it_ended(watched.root));
+std::string JudgedRun::counts_text() const {
+  std::string text =
+      fmt::format("{} processes, {} calls examined, {} interrupted by us; root: {}\n",
+                  watched.processes.size(),
+                  watched.stops,
+                  watched.perturbed,
+                  how_it_ended(watched.root));
   if (runs > 1 || perturbed_runs > 0) {
     text += fmt::format(
         "{} runs{}\n",
@@ -303,10 +336,7 @@ std::string RunReport::to_text() const {
             ? fmt::format("; {} more were interrupted by us, and repeated", perturbed_runs)
             : "");
   }
-  if (exit() != Exit::clean) {
-    text += "repeat: " + command_again() + "\n";
-  }
-  return text + fmt::format("{} (exit {})\n", verdict(), static_cast<int>(exit()));
+  return text;
 }
 
 namespace {
@@ -321,13 +351,13 @@ Json list_of(const All& all, const Object& object) {
   return list;
 }
 
-void add_findings(Json& json, const RunReport& report) {
-  const warden::Watched& watched = report.watched;
+void list_findings(Json& json, const JudgedRun& run) {
+  const warden::Watched& watched = run.watched;
   const auto name = [](const warden::Leftover& each) -> Json {
     return {{"path", each.path}, {"kind", each.kind}, {"maker", each.maker}};
   };
-  json["left_behind"] = list_of(report.left, name);
-  json["open_to_others"] = list_of(report.open, name);
+  json["left_behind"] = list_of(run.left, name);
+  json["open_to_others"] = list_of(run.open, name);
   json["stayed"] = list_of(watched.stayed, [](const auto& each) -> Json {
     return {{"role", each.who.role},
             {"title", each.who.title},
@@ -351,19 +381,19 @@ void add_findings(Json& json, const RunReport& report) {
   json["crashes"] = list_of(watched.crashes, [](const auto& each) -> Json {
     return {{"role", each.role}, {"signal", name_of_signal(each.signal)}};
   });
-  json["failures"] = list_of(report.failures, [](const auto& each) -> Json {
+  json["failures"] = list_of(run.failures, [](const auto& each) -> Json {
     return {{"option", each.option},
             {"command", each.command},
             {"how", each.how},
             {"output", each.output}};
   });
-  json["hidden"] = list_of(report.hidden, [](const auto& each) -> Json {
+  json["hidden"] = list_of(run.hidden, [](const auto& each) -> Json {
     return {{"folder", each.folder}, {"names", each.count}};
   });
-  json["not_lasting"] = list_of(report.not_lasting.first, [](const auto& each) -> Json {
+  json["not_lasting"] = list_of(run.not_lasting.first, [](const auto& each) -> Json {
     return {{"path", each.path}, {"what", each.what}};
   });
-  json["not_lasting_more"] = report.not_lasting.more;
+  json["not_lasting_more"] = run.not_lasting.more;
   json["not_seen"] = watched.blind;
   json["refused"] = list_of(watched.refused, [](const auto& each) -> Json {
     return {{"role", each.role},
@@ -375,23 +405,20 @@ void add_findings(Json& json, const RunReport& report) {
   json["unread"] = watched.unread;
 }
 
-}  // namespace
-
-std::string RunReport::to_json() const {
+Json fields_of(const JudgedRun& run, const std::string& again) {
+  const warden::Watched& watched = run.watched;
   Json json;
-  json["exit"] = static_cast<int>(exit());
-  json["verdict"] = verdict();
-  json["command"] = options.command;
-  json["again"] = command_again();
+  json["command"] = run.options.command;
+  json["again"] = again;
   json["root"] = how_it_ended(watched.root);
-  json["runs"] = runs;
-  json["perturbed_runs"] = perturbed_runs;
+  json["runs"] = run.runs;
+  json["perturbed_runs"] = run.perturbed_runs;
   json["seconds"] = watched.seconds;
   json["stops"] = watched.stops;
   json["perturbed"] = watched.perturbed;
   json["faults"] = Json::array();
   for (std::size_t at = 0; at < watched.struck.size(); ++at) {
-    json["faults"].push_back({{"fault", warden::to_text(faults[at])},
+    json["faults"].push_back({{"fault", warden::to_text(run.faults[at])},
                               {"struck", bool(watched.struck[at])},
                               {"at", watched.struck_at[at]},
                               {"reason", watched.reasons[at]}});
@@ -399,16 +426,39 @@ std::string RunReport::to_json() const {
   json["processes"] = list_of(watched.processes, [](const auto& each) -> Json {
     return {{"role", each.role}, {"title", each.title}, {"words", each.words}};
   });
-  if (options.list) {
-    json["calls"] = list_of(points.all, [](const auto& each) -> Json {
+  if (run.options.list) {
+    json["calls"] = list_of(run.points.all, [](const auto& each) -> Json {
       return {{"role", each.role}, {"call", each.call}, {"object", each.object}, {"k", each.k}};
     });
-    json["difference"] = points.difference;
+    json["difference"] = run.points.difference;
   }
   json["inherited"] = watched.inherited;
   json["only_processor"] = watched.processor ? Json(*watched.processor) : Json();
-  add_findings(json, *this);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  list_findings(json, run);
+  return json;
+}
+
+}  // namespace
+
+Report JudgedRun::report() const {
+  Report report{.verb = "run",
+                .exit = exit(),
+                .verdict = verdict(),
+                .before = (options.list ? list_text() : "") + faults_text(),
+                .after = unseen_text() + counts_text(),
+                .repeat = command_again(),
+                .seconds = watched.seconds};
+  add_findings(report);
+  report.fields = std::make_shared<const Json>(fields_of(*this, report.repeat));
+  report.cases = {{.suite = "run",
+                   .name = program(),
+                   .scenario = program(),
+                   .output = report.before + report.after,
+                   .error = report.exit == Exit::unusable || report.exit == Exit::incomplete
+                                ? report.verdict
+                                : "",
+                   .seconds = watched.seconds}};
+  return report;
 }
 
 }  // namespace lastref::harness

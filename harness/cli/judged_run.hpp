@@ -1,4 +1,4 @@
-// RunReport: what a program did under the warden, the problems found, and their presentation.
+// JudgedRun: what a program did under the warden, and the problems found.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace lastref::harness {
 /// The waits of threads, one per line after a word.
 std::string lines_of(std::string_view word, const std::vector<warden::Hung>& all);
 
-struct RunReport {
+struct JudgedRun {
   const RunVerbOptions& options;
   const std::vector<warden::TreeFault>& faults;
   warden::Watched watched;
@@ -35,10 +35,7 @@ struct RunReport {
   Exit exit() const;
   bool has_struck() const;
   bool ends_as_expected() const;
-  std::string verdict() const;
-  /// Lines for people; the last one is the verdict.
-  std::string to_text() const;
-  std::string to_json() const;
+  Report report() const;
 
  private:
   bool all_struck() const;
@@ -46,11 +43,17 @@ struct RunReport {
   bool fails_by_itself() const;
   /// "2 left behind, 1 stayed"; empty: no findings.
   std::string findings() const;
+  /// With faults, any exit is accepted unless the options say which.
+  bool ends_unexpectedly() const;
+  std::string verdict() const;
   std::string command_again() const;
   std::string list_text() const;
   std::string faults_text() const;
-  std::string findings_text() const;
+  void add_findings(Report& report) const;
   std::string unseen_text() const;
+  std::string counts_text() const;
+  /// The program and its arguments, as a shell reads them.
+  std::string program() const;
 };
 
 }  // namespace lastref::harness
