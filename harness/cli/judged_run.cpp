@@ -151,7 +151,12 @@ std::string JudgedRun::verdict() const {
   if (!failure.empty()) {
     return failure;
   }
-  return all_struck() ? "clean" : "incomplete: a fault did not strike";
+  if (!all_struck()) {
+    return "incomplete: a fault was not injected";
+  }
+  return has_struck()
+             ? fmt::format("nothing found; the program ended with {}", how_it_ended(watched.root))
+             : "clean";
 }
 
 std::string JudgedRun::program() const {
@@ -214,11 +219,10 @@ std::string JudgedRun::list_text() const {
 std::string JudgedRun::faults_text() const {
   std::string text;
   for (std::size_t at = 0; at < watched.struck.size(); ++at) {
-    const std::string& reason = watched.reasons[at];
     const std::string what = warden::to_text(faults[at]);
     text += watched.struck[at]
-                ? fmt::format("STRUCK         {}, at {}\n", what, watched.struck_at[at])
-                : fmt::format("DID NOT STRIKE {}{}\n", what, reason.empty() ? "" : ": " + reason);
+                ? fmt::format("INJECTED       {}, at {}\n", what, watched.struck_at[at])
+                : fmt::format("NOT INJECTED   {}: {}\n", what, watched.reasons[at]);
   }
   return text;
 }
@@ -293,8 +297,9 @@ void JudgedRun::add_findings(Report& report) const {
 std::string JudgedRun::unseen_text() const {
   std::string text = watched.interrupted ? lines_of("WAITED", watched.hung) : "";
   for (const auto& each : hidden) {
-    text += fmt::format(
-        "HIDDEN         {} names in {}, which it could not see there\n", each.count, each.folder);
+    text += fmt::format("HIDDEN         {} names in {}, which the program could not see\n",
+                        each.count,
+                        each.folder);
   }
   for (const auto& each : not_lasting.first) {
     text += fmt::format("DOES NOT LAST  {}, {}\n", pattern_of(each.path), each.what);
@@ -309,13 +314,14 @@ std::string JudgedRun::unseen_text() const {
     text += fmt::format("NOT SEEN       {}\n", each);
   }
   if (watched.unread > 0) {
-    text += fmt::format("NOT SEEN       {} names that calls were given could not be read\n",
-                        watched.unread);
+    text +=
+        fmt::format("NOT SEEN       {} names in calls, which could not be read\n", watched.unread);
   }
   if (watched.processor) {
     text += fmt::format(
-        "ONE PROCESSOR  number {}, for the program and for us: this kernel has no "
-        "turns (Linux 6.6)\n",
+        "ONE PROCESSOR  number {}, for the program and the supervisor: this kernel cannot wake one "
+        "by "
+        "the other on several (Linux 6.6 can)\n",
         *watched.processor);
   }
   return text;

@@ -96,8 +96,9 @@ class Replay {
     } else if (outcome.faults_fired < plan_.faults.size()) {
       report.exit = Exit::does_not_apply;
       report.after = points_not_reached(outcome);
-      report.verdict = fmt::format(
-          "does not apply: {} of {} faults struck", outcome.faults_fired, plan_.faults.size());
+      report.verdict = fmt::format("does not apply: {} of {} faults were injected",
+                                   outcome.faults_fired,
+                                   plan_.faults.size());
     } else {
       report.verdict =
           fmt::format("clean: {} crossings, {} kills", outcome.crossings.size(), outcome.kills);

@@ -155,12 +155,12 @@ class Run {
     for (const warden::TreeFault& fault : watch_.faults) {
       if (takes_error(fault.action.kind) && !options_.unlikely &&
           !warden::is_likely(fault.call, fault.action.error)) {
-        invocation_.refuse(
-            fmt::format("--fault: {}: {} gives no such error; with --unlikely it does. It may fail "
-                        "with: {}",
-                        warden::to_text(fault),
-                        fault.call,
-                        warden::likely_errors_of(fault.call)));
+        invocation_.refuse(fmt::format(
+            "--fault: {}: {} cannot fail with this error; --unlikely injects it. It may "
+            "fail with: {}",
+            warden::to_text(fault),
+            fault.call,
+            warden::likely_errors_of(fault.call)));
         return false;
       }
     }

@@ -28,10 +28,10 @@ std::string text_of_omissions(const CampaignResults& results) {
   const std::size_t shown = std::min(results.missed.size(), missed_shown);
   for (std::size_t i = 0; i < shown; ++i) {
     text += fmt::format(
-        "DID NOT STRIKE {} --fault '{}'\n", results.missed[i].scenario, results.missed[i].fault);
+        "NOT INJECTED {} --fault '{}'\n", results.missed[i].scenario, results.missed[i].fault);
   }
   if (results.missed.size() > shown) {
-    text += fmt::format("... and {} more that did not strike\n", results.missed.size() - shown);
+    text += fmt::format("... and {} more that were not injected\n", results.missed.size() - shown);
   }
   return text.empty() ? text : text + "\n";
 }
@@ -229,7 +229,7 @@ std::string text_of_probes(const CampaignResults& results) {
       by_chance > 0 ? fmt::format(", {} of them by random runs alone", by_chance) : std::string());
 }
 
-/// "  random pairs of faults: 12 of the matrix, both struck in 7; ..."; nothing if none was drawn.
+/// "  random pairs of faults: 12 of the matrix, both injected in 7; ..."; empty if none was drawn.
 std::string text_of_random_pairs(const CampaignResults& results) {
   const Count& matrix = results.random_pairs_of_matrix;
   const Count& second_level = results.random_pairs_of_second_level;
@@ -237,8 +237,8 @@ std::string text_of_random_pairs(const CampaignResults& results) {
     return {};
   }
   return fmt::format(
-      "  random pairs of faults: {} of the matrix, both struck in {}; {} of the second level, both "
-      "struck in {}\n",
+      "  random pairs of faults: {} of the matrix, both injected in {}; {} of the second level, "
+      "both injected in {}\n",
       matrix.total,
       matrix.executed,
       second_level.total,

@@ -23,6 +23,7 @@
 
 #include "harness/platform/child_process.hpp"
 #include "harness/platform/clock.hpp"
+#include "harness/platform/names.hpp"
 #include "harness/scenario/pattern.hpp"
 #include "harness/warden/likely_errors.hpp"
 #include "harness/warden/names_ledger.hpp"
@@ -50,24 +51,37 @@ std::size_t free_space_of(int descriptor) {
   return ::poll(&item, 1, 0) == 1 && item.revents == POLLOUT ? PIPE_BUF : 0;
 }
 
-/// For a call that opens or removes a name.
-bool flags_allow(int error, const StoppedCall& at) {
+/// Why this error cannot happen in this call that opens or removes a name; empty if it can.
+std::string_view misfit_of_flags(int error, const StoppedCall& at) {
   const auto is_one_of = [error](std::initializer_list<int> errors) {
     return std::ranges::find(errors, error) != errors.end();
   };
   if (at.row.name == "unlinkat") {
     const bool is_folder = (argument(at.call, 2) & AT_REMOVEDIR) != 0;
-    return is_folder ? error != EISDIR : !is_one_of({EEXIST, ENOTEMPTY});
+    return is_folder && error == EISDIR                   ? "the call removes a folder"
+           : !is_folder && is_one_of({EEXIST, ENOTEMPTY}) ? "the call removes no folder"
+                                                          : "";
   }
   if (at.row.flags < 0) {
-    return true;
+    return "";
   }
   const std::uint64_t flags = open_flags_of(at.call, at.row);
   const bool makes = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
   const bool writes = makes || (flags & (O_ACCMODE | O_TRUNC)) != O_RDONLY;
-  return (makes || !is_one_of({EDQUOT, EEXIST, ENOSPC})) &&
-         (error != EEXIST || (flags & O_EXCL) != 0) &&
-         (writes || !is_one_of({EISDIR, EROFS, ETXTBSY}));
+  return !makes && is_one_of({EDQUOT, EEXIST, ENOSPC})    ? "the call creates no file"
+         : error == EEXIST && (flags & O_EXCL) == 0       ? "the call has no O_EXCL"
+         : !writes && is_one_of({EISDIR, EROFS, ETXTBSY}) ? "the call opens it for reading only"
+                                                          : "";
+}
+
+/// "3rd"
+std::string ordinal(std::uint64_t number) {
+  const std::uint64_t last = number / 10 % 10 == 1 ? 0 : number % 10;
+  return fmt::format("{}{}", number, last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th");
+}
+
+std::string times(std::uint64_t number) {
+  return number == 1 ? "once" : fmt::format("{} times", number);
 }
 
 /// Up to its last "/"; also for a pattern.
@@ -104,7 +118,7 @@ void kill_descendants(const Strangers& strangers) {
 FaultInjector::FaultInjector(const std::vector<TreeFault>& faults, bool takes_unlikely)
     : faults_(faults),
       takes_unlikely_(takes_unlikely),
-      hits_(faults.size()),
+      seen_(faults.size()),
       struck_(faults.size()),
       first_struck_(faults.size()),
       strikes_(faults.size()),
@@ -131,15 +145,59 @@ bool FaultInjector::is_at(std::string_view call) const noexcept {
   return std::ranges::find(faults_, call, &TreeFault::call) != faults_.end();
 }
 
-bool FaultInjector::fits(const TreeFault& fault, const StoppedCall& at) const {
-  const bool is_who = matches(fault.role, at.seen.role) || matches(fault.role, at.who.title);
-  const bool is_object = matches(fault.object, at.seen.object) ||
-                         (!at.seen.second.empty() && matches(fault.object, at.seen.second));
-  if (fault.call != at.seen.call || !is_who || !is_object) {
-    return false;
+FaultInjector::Fit FaultInjector::fit_of(const TreeFault& fault, const StoppedCall& at) {
+  if (fault.call != at.seen.call) {
+    return Fit::other_call;
+  }
+  if (!matches(fault.role, at.seen.role) && !matches(fault.role, at.who.title)) {
+    return Fit::other_role;
+  }
+  if (!matches(fault.object, at.seen.object) &&
+      (at.seen.second.empty() || !matches(fault.object, at.seen.second))) {
+    return Fit::other_object;
   }
   // A single byte has no half.
-  return !is_cut(fault.action.kind) || argument(at.call, at.row.size) > 1;
+  return is_cut(fault.action.kind) && argument(at.call, at.row.size) <= 1 ? Fit::one_byte
+                                                                          : Fit::fits;
+}
+
+std::string FaultInjector::why_never_due(std::size_t index,
+                                         const std::vector<ProcessSeen>& all) const {
+  const TreeFault& fault = faults_[index];
+  const auto count = [&](Fit fit) { return seen_[index][static_cast<std::size_t>(fit)]; };
+  if (const std::uint64_t matching = count(Fit::fits); matching > 0) {
+    return fmt::format(
+        "such a call was made {}, so there was no {}", times(matching), ordinal(fault.k));
+  }
+  if (count(Fit::one_byte) > 0) {
+    return "the call wrote a single byte, which has no half";
+  }
+  const std::string maker = fault.role == "*" ? "the program" : fault.role;
+  if (const std::uint64_t others = count(Fit::other_object); others > 0) {
+    return fmt::format(
+        "{} made the call {} {}, but not with this object", maker, fault.call, times(others));
+  }
+  const bool is_there = std::ranges::any_of(all, [&](const ProcessSeen& each) {
+    return matches(fault.role, each.role) || matches(fault.role, each.title);
+  });
+  if (!is_there) {
+    return fmt::format("no process had the role {}; --list prints the roles", fault.role);
+  }
+  return fault.call.starts_with("execve") && count(Fit::other_role) > 0
+             ? fmt::format("a process is called {} only after this call", fault.role)
+             : fmt::format("{} never made the call {}", maker, fault.call);
+}
+
+std::vector<std::string> FaultInjector::reasons(const std::vector<ProcessSeen>& all) const {
+  std::vector<std::string> reasons = reasons_;
+  for (std::size_t index = 0; index < reasons.size(); ++index) {
+    if (!struck_[index] && reasons[index].empty()) {
+      reasons[index] = seen_[index].back() < faults_[index].k
+                           ? why_never_due(index, all)
+                           : "a signal interrupted the call, or its process died";
+    }
+  }
+  return reasons;
 }
 
 std::vector<std::size_t> FaultInjector::due(const StoppedCall& at) {
@@ -150,10 +208,11 @@ std::vector<std::size_t> FaultInjector::due(const StoppedCall& at) {
   bool is_answered = false;
   for (std::size_t index = 0; index < faults_.size(); ++index) {
     const TreeFault& fault = faults_[index];
-    if (!fits(fault, at)) {
+    const Fit fit = fit_of(fault, at);
+    const std::uint64_t hit = ++seen_[index][static_cast<std::size_t>(fit)];
+    if (fit != Fit::fits) {
       continue;
     }
-    const std::uint64_t hit = ++hits_[index];
     if (hit < fault.k || hit > fault.last) {
       continue;
     }
@@ -175,14 +234,18 @@ std::string FaultInjector::refusal_of(const TreeFault& fault, const StoppedCall&
   if (takes_error(fault.action.kind) && !takes_unlikely_) {
     const Where where = where_is(at.seen.object);
     if (!is_likely(at.seen.call, fault.action.error, where)) {
-      return fmt::format("{} gives no such error; --unlikely strikes all the same", name_of(where));
+      return fmt::format("{} cannot happen {}; --unlikely injects it",
+                         name_of_error(fault.action.error),
+                         name_of(where));
     }
-    return flags_allow(fault.action.error, at)
-               ? ""
-               : "such flags give no such error; --unlikely strikes all the same";
+    const std::string_view misfit = misfit_of_flags(fault.action.error, at);
+    return misfit.empty() ? ""
+                          : fmt::format("{}: {} cannot happen; --unlikely injects it",
+                                        misfit,
+                                        name_of_error(fault.action.error));
   }
   if (effect_of(fault) == FaultEffect::outsider && !at.seen.object.starts_with('/')) {
-    return "what the call is given has no name";
+    return "the object of the call has no name";
   }
   if (closes_folder(fault)) {
     const std::string_view pattern = folder_of(fault.object);
@@ -190,11 +253,11 @@ std::string FaultInjector::refusal_of(const TreeFault& fault, const StoppedCall&
     const bool is_named = is_one_name(pattern) && matches(pattern, folder);
     return at.is_own_folder || is_named
                ? ""
-               : fmt::format("{} was there before; give its whole name, if it may be closed",
+               : fmt::format("{} existed before the run; to allow it, give its whole name",
                              pattern_of(folder));
   }
   if (effect_of(fault) == FaultEffect::outsider && !at.is_own_name && !is_one_name(fault.object)) {
-    return fmt::format("{} was there before, or may be; give its whole name, if it may be touched",
+    return fmt::format("{} existed before the run, or may have; to allow it, give its whole name",
                        pattern_of(at.seen.object));
   }
   return "";
@@ -224,7 +287,7 @@ bool FaultInjector::inject(std::size_t fault, const StoppedCall& at) {
     first_struck_[fault] =
         fmt::format("{}/{}({})", at.seen.role, at.seen.call, pattern_of(at.seen.object));
     if (closes_folder(faults_[fault]) && ignores_rights(at.who.process)) {
-      first_struck_[fault] += ", by EACCES from us, as its process may ignore rights";
+      first_struck_[fault] += ", by an injected EACCES, because the process bypasses permissions";
     }
   }
   // An outsider's action does not answer the call.
@@ -372,21 +435,21 @@ std::int64_t FaultInjector::write_half(const Notification& call,
 
 /// Replaces what has the name, if anything does.
 bool FaultInjector::plant(FaultKind kind, const std::string& path) {
-  const std::string beside = path + ".outsider";
+  const std::string planted = path + ".outsider";
   struct stat status {};
   std::error_code error;
-  if (is_there(beside)) {
+  if (is_there(planted)) {
     errno = EEXIST;
     return false;  // It belongs to a stranger.
   }
   if (kind == FaultKind::outsider_symlink) {
-    std::filesystem::create_symlink(beside + ".nowhere", beside, error);
-  } else if (!(std::ofstream(beside) << "somebody else's\n")) {
+    std::filesystem::create_symlink(planted + ".nowhere", planted, error);
+  } else if (!(std::ofstream(planted) << "another process\n")) {
     return false;
   }
-  if (error || ::lstat(beside.c_str(), &status) != 0 ||
-      ::rename(beside.c_str(), path.c_str()) != 0) {
-    ::unlink(beside.c_str());
+  if (error || ::lstat(planted.c_str(), &status) != 0 ||
+      ::rename(planted.c_str(), path.c_str()) != 0) {
+    ::unlink(planted.c_str());
     return false;
   }
   touched_.push_back({.path = path, .device = status.st_dev, .inode = status.st_ino});

@@ -2,6 +2,7 @@
 // name that the call was given.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -85,9 +86,11 @@ class FaultInjector {
   /// such calls itself.
   bool has_stopped_somebody() const noexcept;
   bool has_killed(int process) const noexcept { return killed_.contains(process); }
-  /// Per fault: whether it was applied, and why it was not; empty: no reason.
+  /// Per fault: whether it was applied.
   const std::vector<bool>& struck() const noexcept { return struck_; }
-  const std::vector<std::string>& reasons() const noexcept { return reasons_; }
+  /// Per fault: why it was not applied at some call; empty if it always was. `all` are the
+  /// processes of the tree.
+  std::vector<std::string> reasons(const std::vector<ProcessSeen>& all) const;
   /// The first call that each fault was applied to, as "root/mkdir(/a)#1", and the number of
   /// further ones.
   std::vector<std::string> struck_at() const;
@@ -121,7 +124,10 @@ class FaultInjector {
     std::uint32_t rights = 0;
   };
 
-  bool fits(const TreeFault& fault, const StoppedCall& at) const;
+  /// How a call compares with a fault, in the order in which it is checked.
+  enum class Fit : std::uint8_t { other_call, other_role, other_object, one_byte, fits };
+  static Fit fit_of(const TreeFault& fault, const StoppedCall& at);
+  std::string why_never_due(std::size_t fault, const std::vector<ProcessSeen>& all) const;
   /// Why this fault does not apply to this call; empty: it applies.
   std::string refusal_of(const TreeFault& fault, const StoppedCall& at) const;
   bool apply(std::size_t index, const StoppedCall& at);
@@ -139,7 +145,8 @@ class FaultInjector {
   bool takes_unlikely_;
   Notifier* notifier_ = nullptr;
   Strangers strangers_;
-  std::vector<std::uint64_t> hits_;  ///< Calls that match each fault
+  /// Per fault: the number of calls with each result of the comparison.
+  std::vector<std::array<std::uint64_t, 5>> seen_;
   std::vector<bool> struck_;
   std::vector<std::string> first_struck_;
   std::vector<std::uint64_t> strikes_;

@@ -104,12 +104,12 @@ bool is_likely(string_view call, int error) noexcept {
 }
 
 string_view name_of(Where where) noexcept {
-  constexpr std::array<string_view, 6> names = {"tmpfs",
-                                                "a disk's file system",
-                                                "a served file system",
-                                                "a pipe, socket or device",
-                                                "a file of the kernel's",
-                                                "a call of nothing"};
+  constexpr std::array<string_view, 6> names = {"on tmpfs",
+                                                "on a disk",
+                                                "on a network file system",
+                                                "on a pipe, socket or device",
+                                                "on a file of the kernel",
+                                                "without an object"};
   return names.at(static_cast<std::size_t>(where));
 }
 
@@ -128,7 +128,7 @@ std::string likely_errors_of(string_view call) {
     }
   };
   add("disk", row->errors.disk);
-  add("served", row->errors.network);
+  add("network", row->errors.network);
   add("stream", row->errors.stream);
   return text;
 }

@@ -483,7 +483,7 @@ void Watch::finish() {
                        .output = {}};
   }
   watched_.struck = injector_.struck();
-  watched_.reasons = injector_.reasons();
+  watched_.reasons = injector_.reasons(watched_.processes);
   watched_.struck_at = injector_.struck_at();
   // Calls of killed threads could not end. The vanished calls cannot be assigned to threads, so one
   // per killed thread is subtracted.

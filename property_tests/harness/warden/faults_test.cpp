@@ -5,6 +5,8 @@
 #include <set>
 #include <string>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 
 #include "harness/platform/names.hpp"
@@ -140,6 +142,20 @@ TEST_F(Faults, that_such_flags_never_give_do_not_strike) {
   EXPECT_FALSE(strikes("cat /proc/version >/dev/null", "openat(/proc/version) fail_once EDQUOT"));
 }
 
+TEST_F(Faults, that_were_not_injected_say_why) {
+  const Watched watched = script("mkdir " + in("a") + "; mkdir " + in("b") + "; exit 0",
+                                 {"mkdir#3 fail_once ENOSPC",
+                                  "mkdir(*/c) fail_once ENOSPC",
+                                  "child.3/mkdir fail_once ENOSPC",
+                                  "root/mkdir fail_once ENOSPC",
+                                  "mkdir/execve fail_once ENOENT",
+                                  "openat(*/libc.so*) fail_once ENOSPC"});
+  EXPECT_THAT(watched.struck, testing::Each(false));
+  EXPECT_THAT(watched.reasons[0], HasSubstr("made 2 times"));
+  EXPECT_THAT(watched.reasons[2], HasSubstr("child.3"));
+  expect_transcript(fmt::format("{}\n", fmt::join(watched.reasons, "\n")));
+}
+
 TEST_F(Faults, find_a_call_by_its_second_name_and_by_its_own_process) {
   folder.write("a", "bytes");
   const Watched link =
@@ -214,7 +230,7 @@ TEST_F(Faults, an_outsider_does_something_to_a_name) {
   };
   EXPECT_THAT(after("unlink"), HasSubstr("No such file"));
   EXPECT_EQ(after("truncate"), "");
-  EXPECT_EQ(after("replace"), "somebody else's\n");
+  EXPECT_EQ(after("replace"), "another process\n");
   EXPECT_THAT(after("symlink"), HasSubstr("No such file"));
   if (::geteuid() != 0) {
     EXPECT_THAT(after("chmod_000"), HasSubstr("Permission denied"));
