@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/explore/plans.hpp"
+#include "harness/oracle/evidence.hpp"
 #include "harness/platform/names.hpp"
 #include "harness/scenario/pattern.hpp"
 #include "harness/warden/supervisor_signals.hpp"
@@ -23,40 +25,19 @@ std::string how_it_ended(const os::ChildExit& root) {
   return root.killed ? "SIG" + name_of_signal(root.code) : fmt::format("exit {}", root.code);
 }
 
-std::string how_it_waits(const warden::Waiting& waiting) {
-  if (waiting.inside == "seccomp_do_user_notification") {
-    return ", which a fault delays";
-  }
-  return waiting.inside.empty() || waiting.inside == "0" ? "" : ", " + waiting.inside;
-}
-
-std::string line_of(const warden::Stayed& each, double grace, bool root_ended) {
-  std::string text = fmt::format("{} ({}), {} s after {}{}",
-                                 each.who.role,
-                                 each.who.title,
-                                 grace,
-                                 root_ended ? "the root had ended" : "it was asked to end",
-                                 each.is_zombie ? ", a zombie" : "; we have killed it");
-  for (const std::string& lock : each.locks) {
-    text += ", holds a lock of " + lock;
-  }
-  return text;
-}
-
-std::string line_of(const warden::CommandFailure& each) {
-  return fmt::format(
-      "{} {}: {}\n{}", each.option, harness::quoted(each.command), each.how, each.output);
-}
-
-std::string line_of(const warden::Hung& each) {
-  const auto& [role, waiting] = each;
-  return fmt::format("{} (thread {}) {}{}{}{}",
-                     role,
-                     waiting.thread,
-                     waiting.call == "none" ? "runs" : "in ",
-                     waiting.call == "none" ? "" : waiting.call,
-                     waiting.object.empty() ? "" : "(" + waiting.object + ")",
-                     how_it_waits(waiting));
+/// The word before a finding of an oracle.
+std::string_view label_of(std::string_view oracle, bool is_too_long) {
+  constexpr std::pair<std::string_view, std::string_view> labels[] = {
+      {"no-crash", "CRASHED"},
+      {"no-fd-or-map-leak", "GROWS"},
+      {"no-leak", "LEFT BEHIND"},
+      {"no-stray-process", "STAYED"},
+      {"private", "OPEN TO OTHERS"},
+      {"refuted", "FAILS"},
+  };
+  const auto* const found =
+      std::ranges::find(labels, oracle, &std::pair<std::string_view, std::string_view>::first);
+  return found != std::end(labels) ? found->second : is_too_long ? "TIME LIMIT" : "DEADLOCK";
 }
 
 }  // namespace
@@ -64,7 +45,7 @@ std::string line_of(const warden::Hung& each) {
 std::string lines_of(std::string_view word, const std::vector<warden::Hung>& all) {
   std::string text;
   for (const warden::Hung& each : all) {
-    text += fmt::format("{:<14} {}\n", word, line_of(each));
+    text += fmt::format("{:<14} {}\n", word, warden::to_text(each));
   }
   return text;
 }
@@ -227,75 +208,59 @@ std::string JudgedRun::faults_text() const {
   return text;
 }
 
-void JudgedRun::add_findings(Report& report) const {
-  const auto note = [&](std::string_view label, std::string_view claim, std::string seen) {
-    add(report,
-        {.scenario = program(),
-         .claim = std::string(claim),
-         .seen = std::move(seen),
-         .repeats = true,
-         .replay = report.repeat,
-         .last_crossings = {}},
-        label);
-  };
-  constexpr std::string_view no_leak = "no-leak: every name created is removed";
-  for (const auto& each : left) {
-    note("LEFT BEHIND",
-         no_leak,
-         fmt::format("{} ({}), made by {}", pattern_of(each.path), each.kind, each.maker));
-  }
-  for (const auto& each : open) {
-    note("OPEN TO OTHERS",
-         "private: other users cannot write to names",
-         fmt::format("{} ({}), which other users can write to, made by {}",
-                     pattern_of(each.path),
-                     each.kind,
-                     each.maker));
-  }
-  for (const auto& each : watched.stayed) {
-    const bool is_last = &each == &watched.stayed.back();
-    note("STAYED",
-         "no-stray-process: no process outlives the run",
-         line_of(each, options.grace, !watched.interrupted && !watched.told_to_end) +
-             (is_last && !left.empty() ? "\na process that was killed may have removed it later: "
-                                         "--grace gives more time"
-                                       : ""));
-  }
+warden::ProgramEvidence JudgedRun::evidence() const {
+  warden::ProgramEvidence evidence;
+  std::ranges::for_each(left, [&](const auto& each) { evidence.add_left(each); });
+  std::ranges::for_each(open, [&](const auto& each) { evidence.add_exposed(each); });
+  const std::string since = fmt::format(
+      "{} s after {}",
+      options.grace,
+      watched.interrupted || watched.told_to_end ? "it was asked to end" : "the root had ended");
+  std::ranges::for_each(watched.stayed, [&](const auto& each) { evidence.add(each, since); });
   if (!watched.interrupted) {
-    for (const warden::Hung& each : watched.hung) {
-      note(watched.is_too_long ? "TIME LIMIT" : "DEADLOCK",
-           "no-hang: every run ends",
-           line_of(each));
-    }
+    std::ranges::for_each(watched.hung, [&](const auto& each) { evidence.add(each); });
   }
   if (watched.is_too_long && watched.hung.empty()) {
-    note("TIME LIMIT", "no-hang: every run ends", "no thread of it remained");
+    evidence.add({.role = "the program", .waiting = {.call = "none", .object = {}, .inside = {}}});
   }
-  for (const auto& each : watched.growing) {
-    note("GROWS",
-         "no-fd-or-map-leak: a process closes what it opened",
-         fmt::format("{}: {} {}, and {} some rounds later, {:.2f} each round",
-                     each.role,
-                     each.from,
-                     each.what,
-                     each.to,
-                     each.each_round));
-  }
-  for (const auto& each : watched.crashes) {
-    note("CRASHED",
-         "no-crash: a process dies only of a planned kill",
-         fmt::format("{}: SIG{}", each.role, name_of_signal(each.signal)));
-  }
-  for (const auto& each : failures) {
-    note("FAILS", "refuted: your commands succeed", line_of(each));
+  std::ranges::for_each(watched.growing, [&](const auto& each) { evidence.add(each); });
+  std::ranges::for_each(watched.crashes, [&](const auto& each) { evidence.add(each); });
+  for (const warden::CommandFailure& each : failures) {
+    evidence.add_refuted(
+        "refuted: your commands succeed",
+        fmt::format(
+            "{} {}: {}\n{}", each.option, harness::quoted(each.command), each.how, each.output));
   }
   if (ends_unexpectedly()) {
-    note("UNEXPECTED", "refuted: the program ends as expected", how_it_ended(watched.root));
+    evidence.add_refuted("refuted: the program ends as --expect-exit says",
+                         "the program ended with " + how_it_ended(watched.root));
+  }
+  return evidence;
+}
+
+void JudgedRun::add_findings(Report& report) const {
+  const warden::ProgramEvidence observed = evidence();
+  for (const std::string_view oracle : names_of_general_oracles()) {
+    for (Finding& finding : judge_by(oracle, observed.evidence()).findings) {
+      add(report,
+          {.scenario = program(),
+           .claim = std::move(finding.claim),
+           .seen = std::move(finding.seen),
+           .repeats = true,
+           .replay = report.repeat,
+           .last_crossings = {}},
+          label_of(oracle, watched.is_too_long));
+    }
   }
 }
 
 std::string JudgedRun::unseen_text() const {
   std::string text = watched.interrupted ? lines_of("WAITED", watched.hung) : "";
+  if (!watched.stayed.empty() && !left.empty()) {
+    text +=
+        "NOTE           a process that was killed may have removed names later: --grace gives more "
+        "time\n";
+  }
   for (const auto& each : hidden) {
     text += fmt::format("HIDDEN         {} names in {}, which the program could not see\n",
                         each.count,
@@ -365,8 +330,8 @@ void list_findings(Json& json, const JudgedRun& run) {
   json["left_behind"] = list_of(run.left, name);
   json["open_to_others"] = list_of(run.open, name);
   json["stayed"] = list_of(watched.stayed, [](const auto& each) -> Json {
-    return {{"role", each.who.role},
-            {"title", each.who.title},
+    return {{"role", each.process.role},
+            {"title", each.process.title},
             {"zombie", each.is_zombie},
             {"locks", each.locks}};
   });

@@ -10,6 +10,7 @@
 #include "harness/report/report.hpp"
 #include "harness/warden/points.hpp"
 #include "harness/warden/private_folders.hpp"
+#include "harness/warden/program_evidence.hpp"
 #include "harness/warden/user_command.hpp"
 #include "harness/warden/warden.hpp"
 
@@ -49,6 +50,7 @@ struct JudgedRun {
   std::string command_again() const;
   std::string list_text() const;
   std::string faults_text() const;
+  warden::ProgramEvidence evidence() const;
   void add_findings(Report& report) const;
   std::string unseen_text() const;
   std::string counts_text() const;

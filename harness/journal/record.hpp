@@ -79,6 +79,8 @@ inline constexpr std::string_view fired = "fired";
 inline constexpr std::string_view early = "early";
 /// text: what each thread waits in, or what did not stop
 inline constexpr std::string_view hang = "hang";
+/// Other users can write to a name. text: which, and the call that made it
+inline constexpr std::string_view exposed = "exposed";
 /// A process outlived the run. text: which
 inline constexpr std::string_view stray = "stray";
 /// object: a descriptor that was open at the end

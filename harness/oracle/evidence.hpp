@@ -1,4 +1,5 @@
-// Evidence: everything that a world records about a run, and the judgement on it.
+// Evidence: everything that is recorded about a run, of a scenario or of a watched program, and the
+// judgement on it.
 //
 // Oracles are pure functions of it. They share no code with the product, and do not rely on what
 // the product reports about itself, except where that is the subject: the tracker's counts at quiet
@@ -6,6 +7,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +33,17 @@ struct Evidence {
   std::string standard_error;
   /// In the order in which they were read.
   std::vector<FileLook> files = {};
+  /// Of a program that `lastref run` watches. It has promised nothing, so leftovers have no excuse.
+  /// Scenario and plan are empty.
+  bool is_of_program = false;
+  /// The texts of the records by their numbers, if they may be longer than a record's.
+  std::vector<std::string> texts = {};
+  /// What each name in `left` is, and the call that made it, where that is known.
+  std::map<std::string, std::string, std::less<>> makers = {};
+
+  std::string text_of(const Record& record) const {
+    return record.seq < texts.size() ? texts[record.seq] : std::string(record.text.view());
+  }
 };
 
 /// The result of one oracle for a run.
@@ -40,7 +54,9 @@ struct Judgement {
 
 /// The names of all oracles, in the order in which they run.
 const std::vector<std::string_view>& oracle_names();
-/// Its index there. The oracle has to exist.
+/// Those among them that judge any program.
+std::vector<std::string_view> names_of_general_oracles();
+/// The index among all. The oracle has to exist.
 std::size_t index_of_oracle(std::string_view name);
 
 /// The judgement of one oracle, which has to exist.

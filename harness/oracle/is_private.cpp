@@ -1,4 +1,5 @@
-// private: files are created with mode 0600 and folders with 0700, from the start.
+// private: files are created with mode 0600 and folders with 0700, from the start. A watched
+// program may choose modes, but must not let everyone write where its umask denies that.
 #include "harness/oracle/registered_oracle.hpp"
 
 namespace lastref::harness::oracle {
@@ -12,6 +13,10 @@ constexpr std::int64_t sticky = 01000;  // It grants no permission.
 Judgement is_private(const Evidence& evidence) {
   Judgement judgement;
   for (const Record& record : evidence.records) {
+    if (is_fact(record, fact::exposed)) {
+      judgement.findings.push_back({.claim = "private: other users cannot write to what it makes",
+                                    .seen = evidence.text_of(record)});
+    }
     const bool makes_folder = record.call == Call::make_folder;
     const bool makes_file = record.call == Call::open && record.value >= 0;
     if (record.kind != RecordKind::end || record.error != 0 || (!makes_folder && !makes_file)) {
@@ -35,7 +40,10 @@ Judgement is_private(const Evidence& evidence) {
   return judgement;
 }
 
-const RegisteredOracle registered_is_private("private", Concern::conduct, is_private);
+const RegisteredOracle registered_is_private("private",
+                                             Concern::conduct,
+                                             is_private,
+                                             Judges::programs);
 
 }  // namespace
 }  // namespace lastref::harness::oracle

@@ -53,6 +53,16 @@ const std::vector<std::string_view>& oracle_names() {
   return names;
 }
 
+std::vector<std::string_view> names_of_general_oracles() {
+  std::vector<std::string_view> names;
+  for (const RegisteredOracle* each : RegisteredOracle::all()) {
+    if (each->judges_programs()) {
+      names.push_back(each->name());
+    }
+  }
+  return names;
+}
+
 std::size_t index_of_oracle(std::string_view name) {
   const auto found = std::ranges::find(oracle_names(), name);
   LASTREF_ASSERT(found != oracle_names().end());

@@ -1,5 +1,6 @@
 // no-crash: a process dies only of a planned kill.
 #include "harness/oracle/registered_oracle.hpp"
+#include "harness/platform/names.hpp"
 
 namespace lastref::harness::oracle {
 namespace {
@@ -14,7 +15,7 @@ Judgement no_crash(const Evidence& evidence) {
     }
     if (is_fact(record, fact::died) && record.text == fact::crashed) {
       const std::string what = record.value > 0
-                                   ? "died of signal " + std::to_string(record.value)
+                                   ? "died of SIG" + name_of_signal(static_cast<int>(record.value))
                                    : "exited by itself with " + std::to_string(-record.value);
       judgement.findings.push_back({.claim = "no-crash: a process dies only of a planned kill",
                                     .seen = std::string(record.role.view()) + ' ' + what});
@@ -23,7 +24,7 @@ Judgement no_crash(const Evidence& evidence) {
   return judgement;
 }
 
-const RegisteredOracle registered_no_crash("no-crash", Concern::run, no_crash);
+const RegisteredOracle registered_no_crash("no-crash", Concern::run, no_crash, Judges::programs);
 
 }  // namespace
 }  // namespace lastref::harness::oracle

@@ -1,5 +1,7 @@
 // no-fd-or-map-leak: a process that exits has closed what it opened, and reaped its children.
 //
+// Of a watched program that means: their number does not grow with each round of its work.
+//
 // The instruments keep count and report leftovers. In the kernel world /proc of the process is
 // checked as well, which does not depend on that count; the text of the fact says which.
 #include <algorithm>
@@ -47,14 +49,20 @@ Judgement no_fd_leak(const Evidence& evidence) {
           {.claim =
                "no-fd-or-map-leak: a process that exits has closed what it opened, and reaped its "
                "children",
-           .seen = std::string(record.role.view()) + " left " + std::string(record.object.view()) +
-                   (record.text.empty() ? "" : ", ") + std::string(record.text.view())});
+           .seen = evidence.is_of_program
+                       ? evidence.text_of(record)
+                       : std::string(record.role.view()) + " left " +
+                             std::string(record.object.view()) + (record.text.empty() ? "" : ", ") +
+                             std::string(record.text.view())});
     }
   }
   return judgement;
 }
 
-const RegisteredOracle registered_no_fd_leak("no-fd-or-map-leak", Concern::leftovers, no_fd_leak);
+const RegisteredOracle registered_no_fd_leak("no-fd-or-map-leak",
+                                             Concern::leftovers,
+                                             no_fd_leak,
+                                             Judges::programs);
 
 }  // namespace
 }  // namespace lastref::harness::oracle

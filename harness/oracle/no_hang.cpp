@@ -11,13 +11,13 @@ Judgement no_hang(const Evidence& evidence) {
   for (const Record& record : evidence.records) {
     if (is_fact(record, fact::hang)) {
       judgement.findings.push_back(
-          {.claim = "no-hang: every run ends", .seen = std::string(record.text.view())});
+          {.claim = "no-hang: every run ends", .seen = evidence.text_of(record)});
     }
   }
   return judgement;
 }
 
-const RegisteredOracle registered_no_hang("no-hang", Concern::run, no_hang);
+const RegisteredOracle registered_no_hang("no-hang", Concern::run, no_hang, Judges::programs);
 
 }  // namespace
 }  // namespace lastref::harness::oracle

@@ -160,7 +160,11 @@ void complain(std::vector<Finding>& findings,
               std::string_view claim) {
   for (const std::string& path : left) {
     if (!may_stay(evidence.scenario, path) && !was_said_to_be_gone(evidence, path)) {
-      findings.push_back({.claim = std::string(claim), .seen = path + " is still there"});
+      const auto maker = evidence.makers.find(path);
+      findings.push_back(
+          {.claim = std::string(claim),
+           .seen =
+               path + ' ' + (maker == evidence.makers.end() ? "is still there" : maker->second)});
     }
   }
 }
@@ -168,6 +172,13 @@ void complain(std::vector<Finding>& findings,
 /// Every name that was created is removed when the last process has ended, if root or tracker
 /// survived and could do it: no call needed for that failed permanently.
 Judgement no_leak(const Evidence& evidence) {
+  constexpr std::string_view claim =
+      "no-leak: every name created is removed when the last process has ended";
+  if (evidence.is_of_program) {
+    Judgement judgement;
+    complain(judgement.findings, evidence, evidence.left, claim);
+    return judgement;
+  }
   const Ambient* const ambient = ambient_named(evidence.plan.ambient);
   if (!is_promised(evidence)) {
     return waived(Waiver::no_promise);
@@ -182,10 +193,7 @@ Judgement no_leak(const Evidence& evidence) {
   Judgement judgement{.look = look_at_names(evidence)};
   std::vector<std::string> left = evidence.left;
   std::erase_if(left, is_probe);
-  complain(judgement.findings,
-           evidence,
-           left,
-           "no-leak: every name created is removed when the last process has ended");
+  complain(judgement.findings, evidence, left, claim);
   return judgement;
 }
 
@@ -218,7 +226,7 @@ Judgement no_leak_at_next_start(const Evidence& evidence) {
   return judgement;
 }
 
-const RegisteredOracle registered_no_leak("no-leak", Concern::leftovers, no_leak);
+const RegisteredOracle registered_no_leak("no-leak", Concern::leftovers, no_leak, Judges::programs);
 const RegisteredOracle registered_no_leak_at_next_start("no-leak at the next start",
                                                         Concern::leftovers,
                                                         no_leak_at_next_start);

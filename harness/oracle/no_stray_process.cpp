@@ -14,7 +14,7 @@ Judgement no_stray_process(const Evidence& evidence) {
     }
     if (is_fact(record, fact::stray)) {
       judgement.findings.push_back({.claim = "no-stray-process: no process outlives the run",
-                                    .seen = std::string(record.text.view())});
+                                    .seen = evidence.text_of(record)});
     }
   }
   return judgement;
@@ -22,7 +22,8 @@ Judgement no_stray_process(const Evidence& evidence) {
 
 const RegisteredOracle registered_no_stray_process("no-stray-process",
                                                    Concern::leftovers,
-                                                   no_stray_process);
+                                                   no_stray_process,
+                                                   Judges::programs);
 
 }  // namespace
 }  // namespace lastref::harness::oracle

@@ -1,4 +1,4 @@
-// refuted: the findings of the scenario itself.
+// refuted: the findings of the scenario itself, or of the commands that you give to lastref run.
 #include "harness/oracle/registered_oracle.hpp"
 
 namespace lastref::harness::oracle {
@@ -15,17 +15,17 @@ Judgement refuted(const Evidence& evidence) {
       ++judgement.look.filled;
     }
     if (is_fact(record, fact::refuted)) {
-      judgement.findings.push_back({.claim = std::string(record.text.view()), .seen = {}});
+      judgement.findings.push_back({.claim = evidence.text_of(record), .seen = {}});
       expects_seen = true;
     } else if (is_fact(record, fact::seen) && expects_seen) {
-      judgement.findings.back().seen = record.text.view();
+      judgement.findings.back().seen = evidence.text_of(record);
       expects_seen = false;
     }
   }
   return judgement;
 }
 
-const RegisteredOracle registered_refuted("refuted", Concern::scenario, refuted);
+const RegisteredOracle registered_refuted("refuted", Concern::scenario, refuted, Judges::programs);
 
 }  // namespace
 }  // namespace lastref::harness::oracle

@@ -25,12 +25,21 @@ enum class Concern : std::uint8_t {
   results,     ///< A comparison with clean runs.
 };
 
+/// What an oracle judges.
+enum class Judges : std::uint8_t {
+  scenarios,
+  programs,  ///< Scenarios, and programs that `lastref run` watches.
+};
+
 class RegisteredOracle {
  public:
   using Judge = Judgement (*)(const Evidence& evidence);
 
-  RegisteredOracle(std::string_view name, Concern concern, Judge function) noexcept
-      : name_(name), concern_(concern), judge_(function), next_(last_) {
+  RegisteredOracle(std::string_view name,
+                   Concern concern,
+                   Judge function,
+                   Judges judges = Judges::scenarios) noexcept
+      : name_(name), concern_(concern), judge_(function), judges_(judges), next_(last_) {
     last_ = this;
   }
   RegisteredOracle(const RegisteredOracle&) = delete;
@@ -38,6 +47,7 @@ class RegisteredOracle {
   ~RegisteredOracle() = default;
 
   std::string_view name() const noexcept { return name_; }
+  bool judges_programs() const noexcept { return judges_ == Judges::programs; }
   Judgement judge(const Evidence& evidence) const { return judge_(evidence); }
 
   /// All of them, in the order in which they run.
@@ -50,6 +60,7 @@ class RegisteredOracle {
   std::string_view name_;
   Concern concern_;
   Judge judge_;
+  Judges judges_;
   const RegisteredOracle* next_;
 };
 

@@ -304,7 +304,8 @@ void Watch::note_stayed() {
     const int parent = number_of_status(process, "PPid");
     const bool is_orphan = parent == ::getpid() || parent == strangers_.keeper;
     if (who != nullptr && (!is_zombie || !is_orphan)) {
-      watched_.stayed.push_back({.who = *who, .is_zombie = is_zombie, .locks = locks_of(process)});
+      watched_.stayed.push_back(
+          {.process = *who, .is_zombie = is_zombie, .locks = locks_of(process)});
     }
   }
 }

@@ -66,7 +66,7 @@ struct WatchOptions {
 };
 
 struct Stayed {
-  ProcessSeen who;
+  ProcessSeen process;
   bool is_zombie = false;          ///< Dead, and its parent has not waited for it.
   std::vector<std::string> locks;  ///< The files on which it held locks
 };

@@ -97,7 +97,7 @@ TEST(SimProcess, that_does_not_catch_an_exception_crashes_alone) {
   const Outcome outcome = world.run(scenario, {});
   ASSERT_EQ(outcome.findings.size(), 1U);
   EXPECT_THAT(outcome.findings, Contains(Field(&Finding::claim, StartsWith("no-crash"))));
-  EXPECT_EQ(outcome.findings.front().seen, "one died of signal 6");
+  EXPECT_EQ(outcome.findings.front().seen, "one died of SIGABRT");
   EXPECT_THAT(world.run(*scenario_named("tracker/two_holders_release_at_once"), {}).findings,
               IsEmpty());
 }

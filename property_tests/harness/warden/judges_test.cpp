@@ -14,6 +14,7 @@
 #include "harness/platform/child_process.hpp"
 #include "harness/platform/proc.hpp"
 #include "harness/warden/locks.hpp"
+#include "harness/warden/program_evidence.hpp"
 #include "harness/warden/stillness.hpp"
 #include "harness/warden/sysv.hpp"
 #include "harness/warden/user_command.hpp"
@@ -308,6 +309,32 @@ TEST_F(Judges, descriptors_that_it_was_given_are_told) {
   const Watched watched = script("exit 0");
   EXPECT_THAT(watched.inherited, Contains(std::to_string(given.get()) + " (/dev/null)"));
   EXPECT_THAT(watched.inherited, Not(Contains(std::to_string(kept.get()) + " (/dev/null)")));
+}
+
+TEST(EvidenceOfProgram, is_judged_by_the_general_oracles) {
+  const std::string long_name(300, 'a');
+  ProgramEvidence evidence;
+  evidence.add_left({.path = "/tmp/left", .kind = "file", .maker = "root/mkdir(/tmp/left)#1"});
+  evidence.add_exposed({.path = "/tmp/open", .kind = "file", .maker = "root/mkdir(/tmp/open)#1"});
+  Stayed stayed{.process = {}, .is_zombie = true, .locks = {"/tmp/lock"}};
+  stayed.process.role = "child.1";
+  stayed.process.title = "sh";
+  evidence.add(stayed, "5 s after the root had ended");
+  evidence.add(Hung{.role = "root",
+                    .waiting = {.thread = 7, .call = "read", .object = long_name, .inside = "0"}});
+  evidence.add(
+      Growth{.role = "root", .what = "descriptors", .from = 4, .to = 12, .each_round = 0.5});
+  evidence.add(Crash{.role = "root", .signal = SIGSEGV});
+  evidence.add_refuted("refuted: your commands succeed", "--check true: exit 1");
+  std::string text;
+  for (const std::string_view oracle : names_of_general_oracles()) {
+    const std::vector<Finding> findings = judge_by(oracle, evidence.evidence()).findings;
+    ASSERT_THAT(findings, SizeIs(1)) << oracle;
+    EXPECT_THAT(findings[0].claim, StartsWith(std::string(oracle) + ": "));
+    text += findings[0].claim + "\n  " + findings[0].seen + "\n";
+  }
+  EXPECT_THAT(text, HasSubstr("read(" + long_name + ")"));
+  pretend::expect_transcript(pretend::with_replacements(text, {{long_name, "NAME"}}));
 }
 
 }  // namespace

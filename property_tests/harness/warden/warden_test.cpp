@@ -106,7 +106,7 @@ TEST_F(Warden, ends_who_outlives_the_root_for_too_long) {
                               .grace = std::chrono::milliseconds(1)});
   ASSERT_TRUE(watched);
   ASSERT_THAT(watched->stayed, SizeIs(1));
-  EXPECT_EQ(watched->stayed.front().who.role, "child.1");
+  EXPECT_EQ(watched->stayed.front().process.role, "child.1");
   EXPECT_FALSE(watched->stayed.front().is_zombie);
 }
 

@@ -114,7 +114,7 @@ TEST_F(OwnPids, do_not_hide_who_stays) {
   const Watched watched = must(with);
   ASSERT_THAT(watched.stayed, SizeIs(2));
   EXPECT_EQ(std::ranges::count(watched.stayed, true, &Stayed::is_zombie), 1);
-  EXPECT_THAT(watched.stayed[0].who.role, StartsWith("child.1"));
+  EXPECT_THAT(watched.stayed[0].process.role, StartsWith("child.1"));
   EXPECT_EQ(watched.root, os::ChildExit{});
 }
 
