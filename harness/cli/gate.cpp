@@ -17,9 +17,9 @@
 #include "harness/platform/hash.hpp"
 #include "harness/report/text.hpp"
 #include "harness/scenario/pattern.hpp"
-#include "harness/warden/guard.hpp"
 #include "harness/warden/self_test.hpp"
 #include "harness/warden/syscalls.hpp"
+#include "harness/warden/watchdog.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -194,7 +194,8 @@ class Gate {
                               : !test.complaints.empty() ? Exit::violation
                                                          : Exit::clean);
     };
-    const auto how = static_cast<Exit>(warden::guarded(work, static_cast<int>(Exit::violation)));
+    const auto how =
+        static_cast<Exit>(warden::with_watchdog(work, static_cast<int>(Exit::violation)));
     notes_.push_back(
         how == Exit::clean
             ? fmt::format("lastref run: {} calls seen, failed, killed before and after",

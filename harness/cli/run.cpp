@@ -13,13 +13,13 @@
 #include "harness/cli/report_output.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/scenario/pattern.hpp"
-#include "harness/warden/doctor.hpp"
-#include "harness/warden/guard.hpp"
+#include "harness/warden/capabilities.hpp"
 #include "harness/warden/likely_errors.hpp"
 #include "harness/warden/points.hpp"
 #include "harness/warden/private_folders.hpp"
 #include "harness/warden/syscalls.hpp"
 #include "harness/warden/user_command.hpp"
+#include "harness/warden/watchdog.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -310,7 +310,7 @@ void run(const RunVerbOptions& options, Invocation& invocation) {
       std::cerr << std::flush;
       return invocation.exit;
     };
-    invocation.exit = warden::guarded(work, static_cast<int>(Exit::unusable));
+    invocation.exit = warden::with_watchdog(work, static_cast<int>(Exit::unusable));
   }
 }
 

@@ -52,7 +52,7 @@ void Tally::add_outcome(CampaignResults& report, const Outcome& outcome) {
   ++report.runs;
   report.kills += outcome.kills;
   report.leftovers += outcome.leftovers;
-  report.unpromised.add(outcome.unpromised);
+  report.permitted_leftovers.add(outcome.permitted_leftovers);
   reached_ |= outcome.reached;
   const std::span<const std::string_view> names = oracle_names();
   for (std::size_t at = 0; at < std::min(names.size(), outcome.looks.size()); ++at) {

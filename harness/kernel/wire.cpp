@@ -215,7 +215,7 @@ void visit_outcome(Visitor& with, Of& outcome) {
   with(outcome.kills);
   with(outcome.faults_fired);
   with(outcome.leftovers);
-  with(outcome.unpromised);
+  with(outcome.permitted_leftovers);
   with(outcome.results);
 }
 

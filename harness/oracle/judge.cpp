@@ -103,7 +103,7 @@ Outcome outcome_of(const Evidence& evidence) {
   }
   const oracle::Leftovers leftovers = oracle::leftovers_of(evidence);
   outcome.leftovers = leftovers.promised;
-  outcome.unpromised = leftovers.unpromised;
+  outcome.permitted_leftovers = leftovers.permitted;
   return outcome;
 }
 

@@ -62,11 +62,11 @@ Leftovers leftovers_of(const Evidence& evidence) {
   for (const std::string& path : evidence.left_after_sweep) {
     const NameKind kind = kind_of_name(path);
     if (may_stay(evidence.scenario, path)) {
-      leftovers.unpromised.add(WhyUnpromised::scenario, kind);
+      leftovers.permitted.add(WhyPermitted::scenario, kind);
     } else if (!promised) {
-      leftovers.unpromised.add(WhyUnpromised::no_ledger, kind);
+      leftovers.permitted.add(WhyPermitted::no_ledger, kind);
     } else if (was_said_to_be_gone(evidence, path)) {
-      leftovers.unpromised.add(WhyUnpromised::said_to_be_gone, kind);
+      leftovers.permitted.add(WhyPermitted::said_to_be_gone, kind);
     } else {
       ++leftovers.promised;
     }

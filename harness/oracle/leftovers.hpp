@@ -21,7 +21,7 @@ bool was_said_to_be_gone(const Evidence& evidence, std::string_view path);
 /// Names that remain after the next start.
 struct Leftovers {
   std::uint32_t promised = 0;  ///< The product promised to remove them.
-  UnpromisedCount<std::uint32_t> unpromised = {};
+  PermittedCount<std::uint32_t> permitted = {};
 };
 Leftovers leftovers_of(const Evidence& evidence);
 

@@ -161,25 +161,25 @@ std::string table_of(const std::vector<OracleReport>& oracles) {
 }
 
 /// A line for each reason: "    12 (10 file, 2 semaphore): the scenario leaves them on purpose".
-std::string text_of(const UnpromisedCount<std::uint64_t>& unpromised) {
-  if (unpromised.total() == 0) {
+std::string text_of(const PermittedCount<std::uint64_t>& permitted) {
+  if (permitted.total() == 0) {
     return {};
   }
   std::string text = fmt::format(
-      "  {} more names remained that no process had promised to remove:\n", unpromised.total());
-  for (std::size_t at = 0; at < names_of(WhyUnpromised()).size(); ++at) {
-    const auto why = static_cast<WhyUnpromised>(at);
-    if (unpromised.count(why) == 0) {
+      "  {} more names remained that no process had promised to remove:\n", permitted.total());
+  for (std::size_t at = 0; at < names_of(WhyPermitted()).size(); ++at) {
+    const auto why = static_cast<WhyPermitted>(at);
+    if (permitted.count(why) == 0) {
       continue;
     }
     std::string kinds;
     for (std::size_t of = 0; of < names_of(NameKind()).size(); ++of) {
       const auto kind = static_cast<NameKind>(of);
-      if (const std::uint64_t count = unpromised.count(why, kind); count > 0) {
+      if (const std::uint64_t count = permitted.count(why, kind); count > 0) {
         kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", count, name_of(kind));
       }
     }
-    text += fmt::format("    {} ({}): {}\n", unpromised.count(why), kinds, name_of(why));
+    text += fmt::format("    {} ({}): {}\n", permitted.count(why), kinds, name_of(why));
   }
   return text;
 }
@@ -290,7 +290,7 @@ std::string text_of(const CampaignResults& results) {
                       results.leftovers,
                       results.seed);
   text += text_of_probes(results);
-  text += text_of(results.unpromised);
+  text += text_of(results.permitted_leftovers);
   if (results.resumed > 0) {
     text += fmt::format("  {} faults were executed by an earlier gate\n", results.resumed);
   }
@@ -358,18 +358,18 @@ Json json_of(const OracleReport& oracle) {
           {"waived", waived}};
 }
 
-Json json_of(const UnpromisedCount<std::uint64_t>& unpromised) {
+Json json_of(const PermittedCount<std::uint64_t>& permitted) {
   Json reasons = Json::object();
-  for (std::size_t at = 0; at < names_of(WhyUnpromised()).size(); ++at) {
-    const auto why = static_cast<WhyUnpromised>(at);
+  for (std::size_t at = 0; at < names_of(WhyPermitted()).size(); ++at) {
+    const auto why = static_cast<WhyPermitted>(at);
     for (std::size_t of = 0; of < names_of(NameKind()).size(); ++of) {
       const auto kind = static_cast<NameKind>(of);
-      if (const std::uint64_t count = unpromised.count(why, kind); count > 0) {
+      if (const std::uint64_t count = permitted.count(why, kind); count > 0) {
         reasons[std::string(name_of(why))][std::string(name_of(kind))] = count;
       }
     }
   }
-  return {{"total", unpromised.total()}, {"by_reason", reasons}};
+  return {{"total", permitted.total()}, {"by_reason", reasons}};
 }
 
 Json json_of(const ProbeReport& probe) {
@@ -441,7 +441,7 @@ Json fields_of(const CampaignResults& results) {
   json["oracles"] = list_of(results.oracles);
   json["kills"] = results.kills;
   json["leftovers"] = results.leftovers;
-  json["leftovers_nobody_promised_to_remove"] = json_of(results.unpromised);
+  json["leftovers_nobody_promised_to_remove"] = json_of(results.permitted_leftovers);
   json["seconds"] = rounded(results.seconds);
   json["runs_per_second"] = rounded(results.runs_per_second());
   json["bare_loop_per_second"] =

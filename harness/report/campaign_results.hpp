@@ -11,7 +11,7 @@
 #include "harness/report/counts.hpp"
 #include "harness/report/report.hpp"
 #include "harness/scenario/look.hpp"
-#include "harness/scenario/unpromised.hpp"
+#include "harness/scenario/permitted_leftovers.hpp"
 
 namespace lastref::harness {
 
@@ -125,8 +125,9 @@ struct CampaignResults {
   std::vector<Difference> differences;
   std::uint64_t kills = 0;
   std::uint64_t leftovers = 0;  ///< Names that remain past the next start and must not.
-  UnpromisedCount<std::uint64_t> unpromised = {};  ///< The same, where no process promised to
-                                                   ///< remove them.
+  PermittedCount<std::uint64_t> permitted_leftovers =
+      {};  ///< The same, where no process promised to
+           ///< remove them.
   std::size_t violations = 0;
   std::vector<ViolationGroup> groups;
   double seconds = 0;

@@ -12,10 +12,10 @@
 #include "harness/scenario/fault.hpp"
 #include "harness/scenario/finding.hpp"
 #include "harness/scenario/look.hpp"
+#include "harness/scenario/permitted_leftovers.hpp"
 #include "harness/scenario/points.hpp"
 #include "harness/scenario/probes.hpp"
 #include "harness/scenario/scenario.hpp"
-#include "harness/scenario/unpromised.hpp"
 
 namespace lastref::harness {
 
@@ -79,7 +79,7 @@ struct Outcome {
   std::uint32_t kills = 0;
   std::uint32_t faults_fired = 0;  ///< Planned faults whose site was reached.
   std::uint32_t leftovers = 0;     ///< Names that remain past the next start and must not.
-  UnpromisedCount<std::uint32_t> unpromised =
+  PermittedCount<std::uint32_t> permitted_leftovers =
       {};  ///< The same, but no process promised to remove them.
   /// Filled where clean runs must have equal results: see ComparedWorld.
   std::optional<RunResults> results;

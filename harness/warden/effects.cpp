@@ -10,7 +10,7 @@
 
 #include "harness/platform/proc.hpp"
 #include "harness/scenario/pattern.hpp"
-#include "harness/warden/peek.hpp"
+#include "harness/warden/proc_inspect.hpp"
 
 namespace lastref::harness::warden {
 

@@ -12,7 +12,7 @@
 #include "harness/warden/fault_injector.hpp"
 #include "harness/warden/names_ledger.hpp"
 #include "harness/warden/notifier.hpp"
-#include "harness/warden/roles_of_tree.hpp"
+#include "harness/warden/process_names.hpp"
 #include "harness/warden/syscalls.hpp"
 #include "harness/warden/sysv.hpp"
 

@@ -27,7 +27,7 @@
 #include "harness/scenario/pattern.hpp"
 #include "harness/warden/likely_errors.hpp"
 #include "harness/warden/names_ledger.hpp"
-#include "harness/warden/peek.hpp"
+#include "harness/warden/proc_inspect.hpp"
 
 namespace lastref::harness::warden {
 namespace {
@@ -99,13 +99,13 @@ bool closes_folder(const TreeFault& fault) noexcept {
 
 }  // namespace
 
-void kill_descendants(const Strangers& strangers) {
+void kill_descendants(const UnrelatedChildren& unrelated) {
   // Each of them may just have forked.
   constexpr int passes_max = 1000;
   std::set<int> killed;
   for (int pass = 0; pass < passes_max; ++pass) {
     const std::size_t before = killed.size();
-    for (const int process : descendants(strangers)) {
+    for (const int process : descendants(unrelated)) {
       ::kill(process, SIGKILL);
       killed.insert(process);
     }
@@ -347,7 +347,7 @@ bool FaultInjector::cut(std::size_t fault, const StoppedCall& at) {
 void FaultInjector::kill(const TreeFault& fault, int process) {
   killed_.insert(process);
   if (fault.action.whole_tree) {
-    kill_descendants(strangers_);
+    kill_descendants(unrelated_);
   } else {
     ::kill(process, SIGKILL);
   }
@@ -456,7 +456,7 @@ bool FaultInjector::plant(FaultKind kind, const std::string& path) {
   return true;
 }
 
-bool FaultInjector::take_rights(const std::string& path) {
+bool FaultInjector::clear_permissions(const std::string& path) {
   UniqueFd file(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0 || ::chmod(path.c_str(), 0) != 0) {
@@ -468,9 +468,10 @@ bool FaultInjector::take_rights(const std::string& path) {
 
 /// Permissions do not keep out a process that bypasses them: we inject its errors. Other processes
 /// keep their permissions.
-bool FaultInjector::close_folder(const StoppedCall& at) {
+bool FaultInjector::close_parent(const StoppedCall& at) {
   const std::string folder(folder_of(at.seen.object));
-  const bool is_closed = ignores_rights(at.who.process) ? is_there(folder) : take_rights(folder);
+  const bool is_closed =
+      ignores_rights(at.who.process) ? is_there(folder) : clear_permissions(folder);
   if (is_closed) {
     closed_.push_back(folder);
   }
@@ -496,8 +497,8 @@ bool FaultInjector::outsider_acts(std::size_t fault, const StoppedCall& at) {
   errno = 0;
   const bool done = kind == FaultKind::outsider_unlink         ? ::remove(path.c_str()) == 0
                     : kind == FaultKind::outsider_truncate     ? ::truncate(path.c_str(), 0) == 0
-                    : kind == FaultKind::outsider_chmod_000    ? take_rights(path)
-                    : kind == FaultKind::outsider_chmod_parent ? close_folder(at)
+                    : kind == FaultKind::outsider_chmod_000    ? clear_permissions(path)
+                    : kind == FaultKind::outsider_chmod_parent ? close_parent(at)
                                                                : plant(kind, path);
   if (!done) {
     reasons_[fault] = fmt::format("{}: {}", pattern_of(path), ::strerrordesc_np(errno));

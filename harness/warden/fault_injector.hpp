@@ -13,8 +13,8 @@
 
 #include "harness/platform/unique_fd.hpp"
 #include "harness/warden/notifier.hpp"
-#include "harness/warden/peek.hpp"
-#include "harness/warden/roles_of_tree.hpp"
+#include "harness/warden/proc_inspect.hpp"
+#include "harness/warden/process_names.hpp"
 #include "harness/warden/syscalls.hpp"
 #include "harness/warden/tree_fault.hpp"
 
@@ -39,8 +39,9 @@ struct StoppedCall {
   bool is_own_folder;  ///< The same for the folder that contains it
 };
 
-/// Kills all descendants of this process, including those born meanwhile, but no strangers.
-void kill_descendants(const Strangers& strangers = {});
+/// Kills all descendants of this process, including those that start meanwhile, but no unrelated
+/// children.
+void kill_descendants(const UnrelatedChildren& unrelated = {});
 
 class FaultInjector {
  public:
@@ -48,7 +49,7 @@ class FaultInjector {
   FaultInjector(const std::vector<TreeFault>& faults, bool takes_unlikely);
   void listens_to(Notifier& notifier) noexcept { notifier_ = &notifier; }
   /// Children of ours that are not part of the tree.
-  void spares(Strangers strangers) { strangers_ = std::move(strangers); }
+  void spares(UnrelatedChildren unrelated) { unrelated_ = std::move(unrelated); }
 
   /// Whether a fault closes a folder; then any call may be affected.
   bool may_close() const noexcept;
@@ -135,16 +136,16 @@ class FaultInjector {
   bool stop_after(std::size_t fault, const StoppedCall& at);
   /// The number of bytes written; 0: it could not be done without waiting.
   std::int64_t write_half(const Notification& call, const SyscallRow& row, int process);
-  bool take_rights(const std::string& path);
+  bool clear_permissions(const std::string& path);
   bool plant(FaultKind kind, const std::string& path);
-  bool close_folder(const StoppedCall& at);
+  bool close_parent(const StoppedCall& at);
   bool outsider_acts(std::size_t fault, const StoppedCall& at);
   void kill(const TreeFault& fault, int process);
 
   const std::vector<TreeFault>& faults_;
   bool takes_unlikely_;
   Notifier* notifier_ = nullptr;
-  Strangers strangers_;
+  UnrelatedChildren unrelated_;
   /// Per fault: the number of calls with each result of the comparison.
   std::vector<std::array<std::uint64_t, 5>> seen_;
   std::vector<bool> struck_;

@@ -14,7 +14,7 @@ bool KeptCalls::keep(const KeptCall& each, const ProcessSeen& who, const NamesLe
   return waits;
 }
 
-std::optional<KeptCall> KeptCalls::next(RolesOfTree& roles,
+std::optional<KeptCall> KeptCalls::next(ProcessNames& roles,
                                         const Notifier& notifier,
                                         const NamesLedger& names) {
   const auto found = std::ranges::find_if(kept_, [&](const KeptCall& each) {

@@ -9,7 +9,7 @@
 #include "harness/warden/fault_injector.hpp"
 #include "harness/warden/names_ledger.hpp"
 #include "harness/warden/notifier.hpp"
-#include "harness/warden/roles_of_tree.hpp"
+#include "harness/warden/process_names.hpp"
 
 namespace lastref::harness::warden {
 
@@ -38,7 +38,7 @@ class KeptCalls {
   /// Whether the call has to wait.
   bool keep(const KeptCall& each, const ProcessSeen& who, const NamesLedger& names);
   /// A call that need not wait any longer: it may be made, or its thread no longer waits for it.
-  std::optional<KeptCall> next(RolesOfTree& roles,
+  std::optional<KeptCall> next(ProcessNames& roles,
                                const Notifier& notifier,
                                const NamesLedger& names);
 

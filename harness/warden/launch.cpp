@@ -173,7 +173,7 @@ Status Launch::start(std::vector<std::string> command,
   std::string shell = "/bin/sh";
   std::vector<char*> for_shell = {shell.data(), program.data()};
   for_shell.insert(for_shell.end(), arguments.begin() + 1, arguments.end());
-  root_ = has_own_pids ? keeper_.fork() : ::fork();
+  root_ = has_own_pids ? init_.fork() : ::fork();
   if (root_ < 0) {
     return failure(std::errc{errno}, has_own_pids ? "a pid namespace with a /proc" : "a process");
   }

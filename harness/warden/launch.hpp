@@ -7,7 +7,7 @@
 
 #include <lastref/error.hpp>
 
-#include "harness/warden/keeper.hpp"
+#include "harness/warden/namespace_init.hpp"
 #include "harness/warden/notifier.hpp"
 
 namespace lastref::harness::warden {
@@ -38,8 +38,8 @@ class Launch {
                const std::vector<Limit>& limits,
                bool has_own_pids = false);
   int root() const noexcept { return root_; }
-  /// The keeper of its own pid namespace, if it has one.
-  const Keeper& keeper() const noexcept { return keeper_; }
+  /// The init process of its own pid namespace, if it has one.
+  const NamespaceInit& init() const noexcept { return init_; }
   UniqueFd take_listener() noexcept { return std::move(listener_); }
   void go() noexcept;
   /// Why the child could not become the program, known when it has ended; 0: it could.
@@ -49,7 +49,7 @@ class Launch {
   Status limit(const std::vector<Limit>& limits) const;
 
   Start* start_;
-  Keeper keeper_;
+  NamespaceInit init_;
   int root_ = -1;
   UniqueFd listener_;
 };

@@ -80,10 +80,10 @@ bool is_whiteout(const struct stat& status) noexcept {
 
 /// Whether the folder hides the contents of the folder of the same name in the lower layer.
 bool is_opaque(const std::string& path) noexcept {
-  char says = 0;
-  return (::lgetxattr(path.c_str(), "trusted.overlay.opaque", &says, 1) == 1 ||
-          ::lgetxattr(path.c_str(), "user.overlay.opaque", &says, 1) == 1) &&
-         says == 'y';
+  char answer = 0;
+  return (::lgetxattr(path.c_str(), "trusted.overlay.opaque", &answer, 1) == 1 ||
+          ::lgetxattr(path.c_str(), "user.overlay.opaque", &answer, 1) == 1) &&
+         answer == 'y';
 }
 
 /// A process that is root only in a user namespace may not set the attributes that overlays use by

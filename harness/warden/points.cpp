@@ -47,9 +47,9 @@ std::optional<std::string> common_pattern(const std::string& one, const std::str
 
 /// Maps the names of one run to those of another. If the runs diverge, a name that only this run
 /// has is matched with the most similar one that only the other run has at the same call.
-class Likeness {
+class NameMatcher {
  public:
-  Likeness(const std::vector<CallSeen>& run, const std::vector<CallSeen>& other) {
+  NameMatcher(const std::vector<CallSeen>& run, const std::vector<CallSeen>& other) {
     std::set<std::string_view> here;
     for (const CallSeen& call : run) {
       here.insert(call.object);
@@ -146,7 +146,7 @@ std::string Point::to_text() const {
 Points points_of(const std::vector<CallSeen>& run, const std::vector<CallSeen>& other) {
   Points points;
   const CallsByRole there = by_role(other);
-  Likeness likeness(run, other);
+  NameMatcher matcher(run, other);
   std::map<std::string_view, std::size_t> made;  ///< The number of calls of each process so far
   std::set<std::string_view> differs;
   const auto note =
@@ -163,10 +163,10 @@ Points points_of(const std::vector<CallSeen>& run, const std::vector<CallSeen>& 
       pattern = common_pattern(call.object, twin->object);
     }
     if (pattern) {
-      likeness.learn(call.object, *pattern);
+      matcher.learn(call.object, *pattern);
     } else {
       note(call.role, at, &call, twin);
-      pattern = likeness.pattern_for(call);
+      pattern = matcher.pattern_for(call);
     }
     const bool is_exact = is_one_name(*pattern);
     points.all.push_back({.role = call.role,

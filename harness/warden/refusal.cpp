@@ -8,7 +8,7 @@
 
 #include "harness/platform/names.hpp"
 #include "harness/platform/proc.hpp"
-#include "harness/warden/peek.hpp"
+#include "harness/warden/proc_inspect.hpp"
 
 namespace lastref::harness::warden {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "harness/warden/notifier.hpp"
-#include "harness/warden/roles_of_tree.hpp"
+#include "harness/warden/process_names.hpp"
 
 namespace lastref::harness::warden {
 

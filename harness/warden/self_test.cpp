@@ -16,7 +16,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/warden/doctor.hpp"
+#include "harness/warden/capabilities.hpp"
 #include "harness/warden/syscalls.hpp"
 #include "harness/warden/warden.hpp"
 

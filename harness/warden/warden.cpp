@@ -23,7 +23,7 @@
 #include "harness/warden/effects.hpp"
 #include "harness/warden/locks.hpp"
 #include "harness/warden/notifier.hpp"
-#include "harness/warden/peek.hpp"
+#include "harness/warden/proc_inspect.hpp"
 #include "harness/warden/supervisor_signals.hpp"
 #include "harness/warden/syscalls.hpp"
 
@@ -33,7 +33,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t look_every_stops = 256;
-constexpr double stillness_every = 0.2;  // seconds
+constexpr double hang_check_every = 0.2;  // seconds
 
 /// A system call, and whether the name of its object is needed.
 struct Known {
@@ -74,13 +74,11 @@ class Watch {
   void kill_all();
   void note_stayed();
   /// All processes of the tree, without those that a command of yours has left to us before.
-  std::vector<int> ours() const { return descendants(strangers_); }
+  std::vector<int> ours() const { return descendants(unrelated_); }
   bool is_over() const { return root_ended_ && ours().empty() && !waits_for_work(); }
-  /// Whether the attendant still runs, though the root has ended: the workload may be served by
-  /// other processes of the tree. The attendant may end a little later than all of them.
-  bool waits_for_work() const {
-    return attendant_.is_there() && !attendant_.is_done() && !is_late_;
-  }
+  /// Whether the workload driver still runs, though the root has ended: the workload may be served
+  /// by other processes of the tree. The driver may end a little later than all of them.
+  bool waits_for_work() const { return driver_.is_there() && !driver_.is_done() && !is_late_; }
   bool needs_object(const SyscallRow& row) const;
   void judge(const Notification& call);
   void let_kept_go();
@@ -93,21 +91,21 @@ class Watch {
   void finish();
 
   const WatchOptions& options_;
-  Attendant attendant_;
+  WorkloadDriver driver_;
   RoundsSeen rounds_;
   Launch launch_;
   OneProcessor processor_;
   std::unique_ptr<Notifier> notifier_;
-  std::unique_ptr<RolesOfTree> roles_;
+  std::unique_ptr<ProcessNames> roles_;
   FaultInjector injector_;
   Effects effects_;
   KeptCalls kept_{options_.may_be_made};
   std::set<std::string> outside_;  ///< What the program was started with
   std::set<int> clocks_;           ///< May have set a clock that cannot be seen from outside
-  Stillness hang_{std::chrono::seconds(2)};
-  Stillness rest_{std::chrono::seconds(30)};
+  HangDetector hang_{std::chrono::seconds(2)};
+  HangDetector rest_{std::chrono::seconds(30)};
   bool has_told_rest_ = false;
-  Strangers strangers_{.all = children_of(::getpid())};
+  UnrelatedChildren unrelated_{.all = children_of(::getpid())};
   int root_ = -1;
   bool root_ended_ = false;
   double began_at_ = 0;
@@ -146,19 +144,19 @@ Status Watch::start() {
   // Orphans of the tree are reparented to us.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   if (options_.server.is_wanted()) {
-    LASTREF_CHECK(attendant_.start(options_.server));
-    strangers_.all.push_back(attendant_.process());
+    LASTREF_CHECK(driver_.start(options_.server));
+    unrelated_.all.push_back(driver_.process());
   }
   LASTREF_CHECK(launch_.start(options_.command, filter, options_.limits, options_.has_own_pids));
   root_ = launch_.root();
-  strangers_.keeper = launch_.keeper().process();
+  unrelated_.init = launch_.init().process();
   notifier_ = std::make_unique<Notifier>(launch_.take_listener(), options_.may_wake_in_turn);
   if (!notifier_->wakes_in_turn()) {
     watched_.processor = processor_.share_with(root_);
   }
   injector_.listens_to(*notifier_);
-  injector_.spares(strangers_);
-  roles_ = std::make_unique<RolesOfTree>(root_);
+  injector_.spares(unrelated_);
+  roles_ = std::make_unique<ProcessNames>(root_);
   const auto all = descriptors_of(root_);
   for (const auto& [descriptor, object] : all) {
     outside_.insert(object);
@@ -225,19 +223,19 @@ void Watch::look_around() {
 
 void Watch::kill_all() {
   has_killed_all_ = true;
-  kill_descendants(strangers_);
+  kill_descendants(unrelated_);
 }
 
 void Watch::tend(double now) {
-  const auto says = attendant_.is_there() ? attendant_.hear() : Attendant::Says::nothing;
-  if (says == Attendant::Says::round_is_over) {
+  const auto event = driver_.is_there() ? driver_.receive() : WorkloadDriver::Event::nothing;
+  if (event == WorkloadDriver::Event::round_is_over) {
     for (const int process : ours()) {
       rounds_.note(roles_->role_of(process), process);
     }
     rounds_.note_tree(ours().size());
     rounds_.end_round();
-    attendant_.go_on();
-  } else if (says == Attendant::Says::all_is_done) {
+    driver_.go_on();
+  } else if (event == WorkloadDriver::Event::all_is_done) {
     const std::vector<int> left = root_ended_ ? ours() : std::vector{root_};
     watched_.told_to_end = !left.empty();
     ended_at_ = ended_at_.value_or(now);
@@ -246,23 +244,23 @@ void Watch::tend(double now) {
 }
 
 void Watch::look_for_hang(double now) {
-  // The tree may be waiting for the attendant.
-  const bool has_work = attendant_.is_there() && !attendant_.is_done();
+  // The tree may be waiting for the workload driver.
+  const bool has_work = driver_.is_there() && !driver_.is_done();
   if (watched_.stops != stops_then_ || injector_.keeps_somebody() || !kept_.empty() || has_work) {
-    hang_.renew();
-    rest_.renew();
+    hang_.reset();
+    rest_.reset();
     stops_then_ = watched_.stops;
   }
   const std::chrono::duration<double> limit = options_.time_limit.value_or(milliseconds::max());
   if (!watched_.is_too_long && !root_ended_ && now - began_at_ >= limit.count()) {
     watched_.is_too_long = true;
     end_all_of(what_all_do(ours()));
-  } else if (watched_.hung.empty() && now - looked_at_ >= stillness_every) {
+  } else if (watched_.hung.empty() && now - looked_at_ >= hang_check_every) {
     looked_at_ = now;
     const std::vector<int> processes = ours();
     auto waiting = all_waiting(
         {.processes = processes, .outside = outside_, .clocks = clocks_, .ever = roles_->ever()});
-    if (hang_.lasts(waiting, now)) {
+    if (hang_.persisted(waiting, now)) {
       end_all_of(*std::move(waiting));
     } else if (!has_told_rest_) {
       look_for_rest(processes, now);
@@ -273,8 +271,8 @@ void Watch::look_for_hang(double now) {
 /// Another process, or a clock, may wake them; but you may want to know that they wait.
 void Watch::look_for_rest(const std::vector<int>& processes, double now) {
   std::vector<Waiting> all = what_all_do(processes);
-  const bool rests = nobody_runs(all);
-  if (rest_.lasts(rests ? std::optional(all) : std::nullopt, now)) {
+  const bool rests = all_blocked(all);
+  if (rest_.persisted(rests ? std::optional(all) : std::nullopt, now)) {
     has_told_rest_ = true;
     options_.tell_rest(told(std::move(all)));
   }
@@ -302,7 +300,7 @@ void Watch::note_stayed() {
     const ProcessSeen* const who = roles_->of(process);
     // A zombie that is an orphan is reaped at once.
     const int parent = number_of_status(process, "PPid");
-    const bool is_orphan = parent == ::getpid() || parent == strangers_.keeper;
+    const bool is_orphan = parent == ::getpid() || parent == unrelated_.init;
     if (who != nullptr && (!is_zombie || !is_orphan)) {
       watched_.stayed.push_back(
           {.process = *who, .is_zombie = is_zombie, .locks = locks_of(process)});
@@ -332,12 +330,12 @@ void Watch::reap() {
       injector_.stopped(process, status);
     } else {
       note_end(process, status);
-      std::erase(strangers_.all, process);
+      std::erase(unrelated_.all, process);
     }
   }
   // If a parent ignores SIGCHLD, its children leave no exit status.
   root_ended_ = root_ended_ || (process < 0 && errno == ECHILD);
-  while (const auto end = launch_.keeper().hear()) {
+  while (const auto end = launch_.init().receive()) {
     note_end(end->process, end->status);
   }
 }
@@ -473,10 +471,10 @@ void Watch::finish() {
   watched_.blind = effects_.blind();
   watched_.unread = effects_.unread();
   watched_.growing = rounds_.growing();
-  watched_.work_failure = attendant_.failure();
+  watched_.work_failure = driver_.failure();
   const bool was_cut = watched_.interrupted || watched_.is_too_long;
-  if (attendant_.is_there() && !attendant_.is_done() && !was_cut) {
-    const bool has_work = attendant_.is_ready() && !options_.server.work.empty();
+  if (driver_.is_there() && !driver_.is_done() && !was_cut) {
+    const bool has_work = driver_.is_ready() && !options_.server.work.empty();
     watched_.work_failure =
         CommandFailure{.option = has_work ? "--work" : "--ready",
                        .command = has_work ? options_.server.work : options_.server.ready,

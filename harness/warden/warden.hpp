@@ -18,17 +18,17 @@
 #include <lastref/error.hpp>
 #include <lastref/os.hpp>
 
-#include "harness/warden/attendant.hpp"
 #include "harness/warden/fault_injector.hpp"
 #include "harness/warden/growth.hpp"
+#include "harness/warden/hang_detector.hpp"
 #include "harness/warden/kept_calls.hpp"
 #include "harness/warden/launch.hpp"
 #include "harness/warden/names_ledger.hpp"
+#include "harness/warden/process_names.hpp"
 #include "harness/warden/refusal.hpp"
-#include "harness/warden/roles_of_tree.hpp"
-#include "harness/warden/stillness.hpp"
 #include "harness/warden/tree_fault.hpp"
 #include "harness/warden/user_command.hpp"
+#include "harness/warden/workload_driver.hpp"
 
 namespace lastref::harness::warden {
 

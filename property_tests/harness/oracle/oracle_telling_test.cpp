@@ -117,11 +117,11 @@ TEST_F(OracleTest, leftovers_are_what_no_scenario_leaves_and_somebody_promised_t
   scenario_.no_ledger = true;
   EXPECT_EQ(oracle::leftovers_of(evidence_of(good)).promised, 1U);
   const Story bad = Story().died(tracker, fact::killed).died(root, fact::ended);
-  const oracle::Leftovers unpromised = oracle::leftovers_of(evidence_of(bad));
-  EXPECT_EQ(unpromised.promised, 0U);
-  EXPECT_EQ(unpromised.unpromised.count(WhyUnpromised::no_ledger, NameKind::shared_memory), 1U);
-  EXPECT_EQ(unpromised.unpromised.count(WhyUnpromised::scenario, NameKind::shared_memory), 1U);
-  EXPECT_EQ(unpromised.unpromised.total(), 2U);
+  const oracle::Leftovers left = oracle::leftovers_of(evidence_of(bad));
+  EXPECT_EQ(left.promised, 0U);
+  EXPECT_EQ(left.permitted.count(WhyPermitted::no_ledger, NameKind::shared_memory), 1U);
+  EXPECT_EQ(left.permitted.count(WhyPermitted::scenario, NameKind::shared_memory), 1U);
+  EXPECT_EQ(left.permitted.total(), 2U);
 }
 
 TEST_F(OracleTest, a_leftover_that_was_said_to_be_gone_each_time_is_told_apart) {
@@ -132,7 +132,7 @@ TEST_F(OracleTest, a_leftover_that_was_said_to_be_gone_each_time_is_told_apart) 
   plan_.faults = {parse_fault("tracker/status_at(sem.a)#1 fail_always ENOENT").value()};
   const oracle::Leftovers leftovers = oracle::leftovers_of(evidence_of(story));
   EXPECT_EQ(leftovers.promised, 0U);
-  EXPECT_EQ(leftovers.unpromised.count(WhyUnpromised::said_to_be_gone, NameKind::semaphore), 1U);
+  EXPECT_EQ(leftovers.permitted.count(WhyPermitted::said_to_be_gone, NameKind::semaphore), 1U);
 }
 
 TEST_F(OracleTest, another_role_that_leads_the_tree_cleans_up_as_a_root_does) {
@@ -141,7 +141,7 @@ TEST_F(OracleTest, another_role_that_leads_the_tree_cleans_up_as_a_root_does) {
   const auto leftovers = [&](Story story, std::uint16_t process) {
     story.injected(process, Call::status_at, ENOENT, "/dev/shm/sem.a").all_end();
     return oracle::leftovers_of(evidence_of(story))
-        .unpromised.count(WhyUnpromised::said_to_be_gone, NameKind::semaphore);
+        .permitted.count(WhyPermitted::said_to_be_gone, NameKind::semaphore);
   };
   const Story client_leads = Story().begins(client, "lead");
   EXPECT_EQ(leftovers(client_leads, client), 1U);
@@ -157,7 +157,7 @@ TEST_F(OracleTest, the_next_start_is_told_once_that_something_is_gone) {
   const auto leftovers = [&](std::uint16_t process, const char* path) {
     return oracle::leftovers_of(
                evidence_of(Story(born).injected(process, Call::status_at, ENOENT, path)))
-        .unpromised.count(WhyUnpromised::said_to_be_gone, NameKind::semaphore);
+        .permitted.count(WhyPermitted::said_to_be_gone, NameKind::semaphore);
   };
   EXPECT_EQ(leftovers(3, "/dev/shm/sem.a"), 1U);
   EXPECT_EQ(leftovers(3, "/dev/shm/sem.b"), 0U);

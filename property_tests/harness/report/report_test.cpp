@@ -74,8 +74,8 @@ CampaignResults with_violation() {
                     .first = {violation_of("family/one")}}};
   report.violations = 12;
   report.leftovers = 12;
-  report.unpromised.add(WhyUnpromised::no_ledger, NameKind::semaphore, 3);
-  report.unpromised.add(WhyUnpromised::scenario, NameKind::file, 2);
+  report.permitted_leftovers.add(WhyPermitted::no_ledger, NameKind::semaphore, 3);
+  report.permitted_leftovers.add(WhyPermitted::scenario, NameKind::file, 2);
   return report;
 }
 
@@ -104,10 +104,11 @@ TEST(JsonReport, has_what_machines_look_for) {
   EXPECT_EQ(read["points_never_reached"], json({"shut_down"}));
   EXPECT_EQ(read["kills"], 5);
   EXPECT_EQ(read["leftovers"], 12);
-  const auto& unpromised = read["leftovers_nobody_promised_to_remove"];
-  EXPECT_EQ(unpromised["total"], 5);
-  EXPECT_EQ(unpromised["by_reason"][std::string(name_of(WhyUnpromised::no_ledger))]["semaphore"],
-            3);
+  const auto& permitted_leftovers = read["leftovers_nobody_promised_to_remove"];
+  EXPECT_EQ(permitted_leftovers["total"], 5);
+  EXPECT_EQ(
+      permitted_leftovers["by_reason"][std::string(name_of(WhyPermitted::no_ledger))]["semaphore"],
+      3);
   EXPECT_EQ(read["seconds"], 2.0);
   EXPECT_EQ(read["runs_per_second"], 4.0);
   EXPECT_TRUE(read["bare_loop_per_second"].is_null());
@@ -311,7 +312,7 @@ TEST(TextReport, ends_each_failure_with_the_command) {
 TEST(TextReport, says_why_names_stayed_that_nobody_promised_to_remove) {
   CampaignResults report = report_of_two();
   const std::string none = to_text(report_of(report));
-  report.unpromised = with_violation().unpromised;
+  report.permitted_leftovers = with_violation().permitted_leftovers;
   const std::string text = to_text(report_of(report));
   EXPECT_THAT(text, HasSubstr("3 semaphore"));
   EXPECT_THAT(text, HasSubstr("2 file"));

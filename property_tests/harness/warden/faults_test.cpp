@@ -219,11 +219,11 @@ TEST_F(Faults, who_is_stopped_with_a_lock_keeps_the_others_waiting) {
 }
 
 TEST_F(Faults, an_outsider_does_something_to_a_name) {
-  const auto after = [&](const std::string& deed) {
+  const auto after = [&](const std::string& change) {
     folder.write("a", "mine\n");
     const Watched watched = script("cat " + in("a") + " >" + in("said") + " 2>&1",
-                                   {"openat(" + in("a") + ") outsider_" + deed});
-    EXPECT_THAT(watched.struck, ElementsAre(true)) << deed;
+                                   {"openat(" + in("a") + ") outsider_" + change});
+    EXPECT_THAT(watched.struck, ElementsAre(true)) << change;
     std::string said = folder.read("said");
     empty(folder);
     return said;

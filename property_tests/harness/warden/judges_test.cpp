@@ -13,9 +13,9 @@
 
 #include "harness/platform/child_process.hpp"
 #include "harness/platform/proc.hpp"
+#include "harness/warden/hang_detector.hpp"
 #include "harness/warden/locks.hpp"
 #include "harness/warden/program_evidence.hpp"
-#include "harness/warden/stillness.hpp"
 #include "harness/warden/sysv.hpp"
 #include "harness/warden/user_command.hpp"
 #include "property_tests/harness/warden/watched.hpp"

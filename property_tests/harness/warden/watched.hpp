@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/warden/doctor.hpp"
+#include "harness/warden/capabilities.hpp"
 #include "harness/warden/warden.hpp"
 #include "property_tests/support/fresh_folder.hpp"
 

@@ -1,4 +1,4 @@
-#include "harness/warden/keeper.hpp"
+#include "harness/warden/namespace_init.hpp"
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -27,14 +27,14 @@ namespace {
 
 /// The data that the processes exchange while they start a namespace, in shared memory.
 struct Birth {
-  std::atomic<bool> is_ready = false;  ///< The keeper has done its part, or failed.
+  std::atomic<bool> is_ready = false;  ///< The init process has done its part, or failed.
   std::atomic<int> error = 0;
-  std::atomic<int> keeper = -1;
+  std::atomic<int> init = -1;
   std::atomic<int> child = -1;
 };
 
 /// Forks a child of our parent, so that the supervisor gets its exit status. clone(2), CLONE_PARENT
-int fork_beside() noexcept {
+int fork_sibling() noexcept {
   return static_cast<int>(::syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0));
 }
 
@@ -97,26 +97,26 @@ void tell(int socket, const siginfo_t& ended) noexcept {
 }
 
 /// Runs in an intermediate process. It is not in the namespace that it makes, but its children are.
-/// The first child is the keeper. True: this is the second child.
+/// The first child is the init process. True: this is the second child.
 bool bear(int socket, Birth& birth) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   // /proc is mounted for these children alone.
-  const int keeper = ::unshare(CLONE_NEWPID | CLONE_NEWNS) == 0 ? fork_beside() : -1;
-  if (keeper < 0) {
+  const int init = ::unshare(CLONE_NEWPID | CLONE_NEWNS) == 0 ? fork_sibling() : -1;
+  if (init < 0) {
     birth.error = errno;
     return false;
   }
-  if (keeper == 0) {
+  if (init == 0) {
     keep(socket, birth);
   }
-  birth.keeper = keeper;
-  while (!birth.is_ready && !is_dead(keeper, std::chrono::milliseconds(0))) {
+  birth.init = init;
+  while (!birth.is_ready && !is_dead(init, std::chrono::milliseconds(0))) {
     ::sched_yield();
   }
   if (birth.error != 0 || !birth.is_ready) {
     return false;
   }
-  const int child = fork_beside();
+  const int child = fork_sibling();
   if (child == 0) {
     return true;
   }
@@ -127,14 +127,14 @@ bool bear(int socket, Birth& birth) noexcept {
 
 }  // namespace
 
-Keeper::~Keeper() {
+NamespaceInit::~NamespaceInit() {
   if (process_ > 0) {
     ::kill(process_, SIGKILL);
     reap(process_);
   }
 }
 
-int Keeper::fork() noexcept {
+int NamespaceInit::fork() noexcept {
   auto [ours, its] = make_socket_pair(SOCK_SEQPACKET);
   if (!ours) {
     return -1;
@@ -159,7 +159,7 @@ int Keeper::fork() noexcept {
     reap(between);
   }
   socket_ = std::move(ours);
-  process_ = birth->keeper;
+  process_ = birth->init;
   const int child = birth->child;
   const int error = birth->error;
   ::munmap(shared, sizeof(Birth));
@@ -167,7 +167,7 @@ int Keeper::fork() noexcept {
   return child;
 }
 
-std::optional<Keeper::End> Keeper::hear() const noexcept {
+std::optional<NamespaceInit::End> NamespaceInit::receive() const noexcept {
   End end;
   iovec content{.iov_base = &end.status, .iov_len = sizeof end.status};
   Envelope envelope{};

@@ -1,4 +1,4 @@
-#include "harness/warden/peek.hpp"
+#include "harness/warden/proc_inspect.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -175,14 +175,13 @@ std::uint64_t open_flags_of(const Notification& call, const SyscallRow& row) {
   return row.flags_are_far ? word_at(call.thread, given) : given;
 }
 
-std::vector<int> descendants(const Strangers& strangers) {
+std::vector<int> descendants(const UnrelatedChildren& unrelated) {
   std::vector<int> all = children_of(::getpid());
   std::erase_if(all, [&](int each) {
-    return each == strangers.keeper ||
-           std::ranges::find(strangers.all, each) != strangers.all.end();
+    return each == unrelated.init || std::ranges::find(unrelated.all, each) != unrelated.all.end();
   });
-  if (strangers.keeper > 0) {
-    std::ranges::copy(children_of(strangers.keeper), std::back_inserter(all));
+  if (unrelated.init > 0) {
+    std::ranges::copy(children_of(unrelated.init), std::back_inserter(all));
   }
   for (std::size_t at = 0; at < all.size(); ++at) {
     std::ranges::copy(children_of(all[at]), std::back_inserter(all));

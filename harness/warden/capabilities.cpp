@@ -1,4 +1,4 @@
-#include "harness/warden/doctor.hpp"
+#include "harness/warden/capabilities.hpp"
 
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
@@ -12,8 +12,8 @@
 
 #include "harness/platform/child_process.hpp"
 #include "harness/warden/notifier.hpp"
-#include "harness/warden/peek.hpp"
 #include "harness/warden/private_folders.hpp"
+#include "harness/warden/proc_inspect.hpp"
 #include "harness/warden/warden.hpp"
 
 namespace lastref::harness::warden {

@@ -1,4 +1,4 @@
-// doctor: tests what the warden can do on this machine, by trying it.
+// capabilities: tests what the warden can do on this machine, by trying it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-#include "harness/warden/attendant.hpp"
+#include "harness/warden/workload_driver.hpp"
 
 #include <poll.h>
 #include <sys/prctl.h>
@@ -30,8 +30,8 @@ constexpr char done_byte = 'd';
 /// Followed by the four texts of a failure, each after a 0 byte.
 constexpr char failure_byte = 'f';
 
-/// The attendant's end of the socket: sends messages, and detects that the supervisor has closed
-/// its end.
+/// The driver's end of the socket: sends messages, and detects that the supervisor has closed its
+/// end.
 class Line {
  public:
   explicit Line(int socket) noexcept : socket_(socket) {}
@@ -108,14 +108,14 @@ void attend(const ServerWork& work, const Line& line) {
 
 }  // namespace
 
-Attendant::~Attendant() {
+WorkloadDriver::~WorkloadDriver() {
   socket_.reset();
   if (process_ > 0) {
     reap(process_);
   }
 }
 
-Status Attendant::start(const ServerWork& work) {
+Status WorkloadDriver::start(const ServerWork& work) {
   auto [ours, its] = make_socket_pair(SOCK_SEQPACKET);
   if (!ours) {
     return lastref::failure(std::errc{errno}, "a socket");
@@ -132,32 +132,32 @@ Status Attendant::start(const ServerWork& work) {
   return process_ < 0 ? lastref::failure(std::errc{errno}, "a process") : ok();
 }
 
-Attendant::Says Attendant::hear() {
+WorkloadDriver::Event WorkloadDriver::receive() {
   if (is_done_) {
-    return Says::nothing;
+    return Event::nothing;
   }
   constexpr std::size_t message_max = 1U << 16U;
   std::vector<char> bytes(message_max);
   const ssize_t got = ::recv(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (got < 0) {
-    return Says::nothing;
+    return Event::nothing;
   }
   const std::string_view message(bytes.data(), static_cast<std::size_t>(got));
   if (message.starts_with(ready_byte)) {
     is_ready_ = true;
-    return Says::nothing;
+    return Event::nothing;
   }
   if (message.starts_with(round_byte)) {
-    return Says::round_is_over;
+    return Event::round_is_over;
   }
   if (message.starts_with(failure_byte)) {
     failure_ = failure_in(message);
   }
   is_done_ = true;
-  return Says::all_is_done;
+  return Event::all_is_done;
 }
 
-void Attendant::go_on() noexcept {
+void WorkloadDriver::go_on() noexcept {
   ::send(socket_.get(), "g", 1, MSG_NOSIGNAL);
 }
 

@@ -1,5 +1,5 @@
-// Unpromised: names that remain past the next start, and that no process promised to remove: their
-// kinds, and the reasons.
+// permitted_leftovers: names that remain past the next start, and that no process promised to
+// remove; their kinds, and the reasons.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace lastref::harness {
 
-LASTREF_NAMED_ENUM(WhyUnpromised,
+LASTREF_NAMED_ENUM(WhyPermitted,
                    // A protocol without a ledger promises nothing past its tracker's failure.
                    (no_ledger, "the tracker of a protocol without a ledger died or failed"),
                    // Each check was made to report that they do not exist.
@@ -33,40 +33,40 @@ NameKind kind_of_name(std::string_view path) noexcept;
 
 /// The number of such names, by reason and kind.
 template <typename Number>
-class UnpromisedCount {
+class PermittedCount {
  public:
-  void add(WhyUnpromised why, NameKind kind, Number number = 1) noexcept {
+  void add(WhyPermitted why, NameKind kind, Number number = 1) noexcept {
     counts_[index(why)][static_cast<std::size_t>(kind)] += number;
   }
   template <typename Other>
-  void add(const UnpromisedCount<Other>& other) noexcept {
+  void add(const PermittedCount<Other>& other) noexcept {
     for (std::size_t why = 0; why < counts_.size(); ++why) {
       for (std::size_t kind = 0; kind < counts_[why].size(); ++kind) {
-        const auto its_why = static_cast<WhyUnpromised>(why);
+        const auto its_why = static_cast<WhyPermitted>(why);
         const auto its_kind = static_cast<NameKind>(kind);
         add(its_why, its_kind, other.count(its_why, its_kind));
       }
     }
   }
-  Number count(WhyUnpromised why, NameKind kind) const noexcept {
+  Number count(WhyPermitted why, NameKind kind) const noexcept {
     return counts_[index(why)][static_cast<std::size_t>(kind)];
   }
-  Number count(WhyUnpromised why) const noexcept {
+  Number count(WhyPermitted why) const noexcept {
     const auto& row = counts_[index(why)];
     return std::accumulate(row.begin(), row.end(), Number{});
   }
   Number total() const noexcept {
     Number sum{};
     for (std::size_t why = 0; why < counts_.size(); ++why) {
-      sum += count(static_cast<WhyUnpromised>(why));
+      sum += count(static_cast<WhyPermitted>(why));
     }
     return sum;
   }
 
  private:
-  static std::size_t index(WhyUnpromised why) noexcept { return static_cast<std::size_t>(why); }
+  static std::size_t index(WhyPermitted why) noexcept { return static_cast<std::size_t>(why); }
 
-  std::array<std::array<Number, names_of(NameKind()).size()>, names_of(WhyUnpromised()).size()>
+  std::array<std::array<Number, names_of(NameKind()).size()>, names_of(WhyPermitted()).size()>
       counts_{};
 };
 

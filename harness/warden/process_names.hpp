@@ -1,4 +1,4 @@
-// RolesOfTree: names for the processes of a watched tree. They are the same in every run of a
+// ProcessNames: names for the processes of a watched tree. They are the same in every run of a
 // program that starts the same processes. The first process is "root", its second child "child.2",
 // the first child of that one "child.2.1".
 #pragma once
@@ -22,9 +22,9 @@ struct ProcessSeen {
   std::string born;  ///< Its start time as reported by the kernel; its number may be reused later.
 };
 
-class RolesOfTree {
+class ProcessNames {
  public:
-  explicit RolesOfTree(int root);
+  explicit ProcessNames(int root);
 
   /// The process of a thread that waits for the warden. Numbers the children of its parent up to
   /// this one. That includes earlier siblings, which may not have made a call yet.

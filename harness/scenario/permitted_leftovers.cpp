@@ -1,4 +1,4 @@
-#include "harness/scenario/unpromised.hpp"
+#include "harness/scenario/permitted_leftovers.hpp"
 
 #include <lastref/error.hpp>
 

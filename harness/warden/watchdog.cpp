@@ -1,4 +1,4 @@
-#include "harness/warden/guard.hpp"
+#include "harness/warden/watchdog.hpp"
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -53,7 +53,7 @@ int status_of(int child, const sigset_t& signals) {
 
 }  // namespace
 
-int guarded(const std::function<int()>& work, int died) {
+int with_watchdog(const std::function<int()>& work, int died) {
   const sigset_t signals = awaited();
   sigset_t before{};
   ::pthread_sigmask(SIG_BLOCK, &signals, &before);

@@ -1,4 +1,4 @@
-#include "harness/warden/roles_of_tree.hpp"
+#include "harness/warden/process_names.hpp"
 
 #include <sys/syscall.h>
 
@@ -9,15 +9,15 @@
 #include <fmt/format.h>
 
 #include "harness/platform/proc.hpp"
-#include "harness/warden/peek.hpp"
+#include "harness/warden/proc_inspect.hpp"
 
 namespace lastref::harness::warden {
 
-RolesOfTree::RolesOfTree(int root) {
+ProcessNames::ProcessNames(int root) {
   add(root, "root");
 }
 
-ProcessSeen& RolesOfTree::add(int process, std::string role) {
+ProcessSeen& ProcessNames::add(int process, std::string role) {
   seen_[process] = all_.size();
   children_.erase(process);
   all_.push_back({.role = std::move(role),
@@ -29,7 +29,7 @@ ProcessSeen& RolesOfTree::add(int process, std::string role) {
 }
 
 /// Whether the process was seen before, and is not another one that reuses its number.
-bool RolesOfTree::is_known(int process) {
+bool ProcessNames::is_known(int process) {
   const auto at = seen_.find(process);
   if (at == seen_.end()) {
     return false;
@@ -39,7 +39,7 @@ bool RolesOfTree::is_known(int process) {
 }
 
 /// The kernel lists them in order of creation. proc(5), children
-void RolesOfTree::number_children(int parent) {
+void ProcessNames::number_children(int parent) {
   const auto known = seen_.find(parent);
   if (known == seen_.end()) {
     return;
@@ -53,7 +53,7 @@ void RolesOfTree::number_children(int parent) {
   }
 }
 
-ProcessSeen* RolesOfTree::of(int thread) {
+ProcessSeen* ProcessNames::of(int thread) {
   auto at = process_of_.find(thread);
   if (at == process_of_.end()) {
     const int its_process = number_of_status(thread, "Tgid");
@@ -81,7 +81,7 @@ ProcessSeen* RolesOfTree::of(int thread) {
   return &seen;
 }
 
-void RolesOfTree::forget_the_gone() {
+void ProcessNames::forget_the_gone() {
   std::erase_if(process_of_, [](const auto& each) {
     return ::syscall(SYS_tgkill, each.second, each.first, 0) != 0 && errno == ESRCH;
   });
@@ -91,7 +91,7 @@ void RolesOfTree::forget_the_gone() {
   }
 }
 
-void RolesOfTree::ends(int process) {
+void ProcessNames::ends(int process) {
   number_children(process);
   std::erase_if(process_of_, [process](const auto& each) { return each.second == process; });
   if (const auto at = seen_.find(process); at != seen_.end()) {
@@ -99,11 +99,11 @@ void RolesOfTree::ends(int process) {
   }
 }
 
-std::vector<ProcessSeen> RolesOfTree::all() const {
+std::vector<ProcessSeen> ProcessNames::all() const {
   return {all_.begin(), all_.end()};
 }
 
-std::set<int> RolesOfTree::ever() const {
+std::set<int> ProcessNames::ever() const {
   std::set<int> all;
   for (const ProcessSeen& each : all_) {
     all.insert(each.process);
@@ -111,7 +111,7 @@ std::set<int> RolesOfTree::ever() const {
   return all;
 }
 
-std::string RolesOfTree::role_of(int process) const {
+std::string ProcessNames::role_of(int process) const {
   const auto at = seen_.find(process);
   return at == seen_.end() ? "a process" : all_[at->second].role;
 }

@@ -1,4 +1,4 @@
-// Stillness: decides from outside whether a process tree hangs. It hangs if all its threads wait
+// HangDetector: decides from outside whether a process tree hangs. It hangs if all its threads wait
 // without a time limit, each for an event that only another one of them could cause.
 //
 // If that is not certain, the tree does not count as hung: other processes or a clock may wake a
@@ -26,15 +26,15 @@ struct Waiting {
 };
 
 /// How long all threads of a tree have waited in the same way.
-class Stillness {
+class HangDetector {
  public:
-  explicit Stillness(std::chrono::seconds patience) noexcept : patience_(patience) {}
+  explicit HangDetector(std::chrono::seconds patience) noexcept : patience_(patience) {}
 
   /// `all`: what all threads do at this time; absent: some of them are running. Returns whether
   /// they have waited in the same way for as long as our patience.
-  bool lasts(std::optional<std::vector<Waiting>> all, double seconds);
+  bool persisted(std::optional<std::vector<Waiting>> all, double seconds);
   /// There was activity.
-  void renew() noexcept { before_.reset(); }
+  void reset() noexcept { before_.reset(); }
 
  private:
   std::chrono::duration<double> patience_;
@@ -58,6 +58,6 @@ std::optional<std::vector<Waiting>> all_waiting(const Tree& tree);
 std::vector<Waiting> what_all_do(const std::vector<int>& processes);
 
 /// Whether none of them runs. A thread that only waits for a clock does not run.
-bool nobody_runs(const std::vector<Waiting>& all) noexcept;
+bool all_blocked(const std::vector<Waiting>& all) noexcept;
 
 }  // namespace lastref::harness::warden

@@ -1,4 +1,4 @@
-#include "harness/warden/stillness.hpp"
+#include "harness/warden/hang_detector.hpp"
 
 #include <linux/futex.h>
 #include <seccomp.h>
@@ -17,7 +17,7 @@
 
 #include "harness/platform/proc.hpp"
 #include "harness/warden/locks.hpp"
-#include "harness/warden/peek.hpp"
+#include "harness/warden/proc_inspect.hpp"
 
 namespace lastref::harness::warden {
 namespace {
@@ -187,14 +187,14 @@ Look look_at(int process, int thread, const Tree& tree) {
   return look;
 }
 
-/// Calls `says` for all threads that are not dead, until it returns false.
-template <typename Says>
-bool of_all_threads(const std::vector<int>& processes, const Says& says) {
+/// Calls `holds` for all threads that are not dead, until it returns false.
+template <typename Predicate>
+bool of_all_threads(const std::vector<int>& processes, const Predicate& holds) {
   for (const int process : processes) {
     for (const int thread : threads_of(process)) {
       const char state = state_of(process, thread);
       const bool is_dead = state == 'Z' || state == 'X';
-      if (!is_dead && !says(process, thread)) {
+      if (!is_dead && !holds(process, thread)) {
         return false;
       }
     }
@@ -223,11 +223,11 @@ std::vector<Waiting> what_all_do(const std::vector<int>& processes) {
   return all;
 }
 
-bool nobody_runs(const std::vector<Waiting>& all) noexcept {
+bool all_blocked(const std::vector<Waiting>& all) noexcept {
   return !all.empty() && std::ranges::find(all, "none", &Waiting::call) == all.end();
 }
 
-bool Stillness::lasts(std::optional<std::vector<Waiting>> all, double seconds) {
+bool HangDetector::persisted(std::optional<std::vector<Waiting>> all, double seconds) {
   if (!all || all != before_) {
     before_ = std::move(all);
     since_ = seconds;

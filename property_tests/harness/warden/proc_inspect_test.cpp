@@ -1,5 +1,5 @@
 // text_at: a name is read to its end and no further, wherever it is.
-#include "harness/warden/peek.hpp"
+#include "harness/warden/proc_inspect.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,15 +17,15 @@ namespace lastref::harness::warden {
 namespace {
 
 /// Two pages, followed by one without access.
-class Peek : public testing::Test {
+class ProcInspect : public testing::Test {
  public:
-  Peek()
+  ProcInspect()
       : page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))),
         memory_(::mmap(
             nullptr, 3 * page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
-  Peek(const Peek&) = delete;
-  Peek& operator=(const Peek&) = delete;
-  ~Peek() override { ::munmap(memory_, 3 * page_); }
+  ProcInspect(const ProcInspect&) = delete;
+  ProcInspect& operator=(const ProcInspect&) = delete;
+  ~ProcInspect() override { ::munmap(memory_, 3 * page_); }
 
   void SetUp() override {
     ASSERT_NE(memory_, MAP_FAILED);
@@ -45,7 +45,7 @@ class Peek : public testing::Test {
   void* memory_;
 };
 
-TEST_F(Peek, reads_a_text_of_every_size_up_to_memory_that_is_not_there) {
+TEST_F(ProcInspect, reads_a_text_of_every_size_up_to_memory_that_is_not_there) {
   for (std::size_t size = 0; size < PATH_MAX; ++size) {
     const std::string text(size, 'a');
     char* const here = end() - size - 1;
@@ -54,7 +54,7 @@ TEST_F(Peek, reads_a_text_of_every_size_up_to_memory_that_is_not_there) {
   }
 }
 
-TEST_F(Peek, reads_no_further_than_the_end_of_a_text_between_others) {
+TEST_F(ProcInspect, reads_no_further_than_the_end_of_a_text_between_others) {
   std::fill(start(), end(), 'b');
   for (std::size_t size = 0; size < PATH_MAX; ++size) {
     std::string text(size, 'a');
@@ -63,7 +63,7 @@ TEST_F(Peek, reads_no_further_than_the_end_of_a_text_between_others) {
   }
 }
 
-TEST_F(Peek, reads_nothing_of_a_text_that_has_no_end_or_cannot_be_read) {
+TEST_F(ProcInspect, reads_nothing_of_a_text_that_has_no_end_or_cannot_be_read) {
   std::fill(start(), end(), 'a');
   EXPECT_EQ(read_at(end() - 1), std::nullopt);
   EXPECT_EQ(read_at(end()), std::nullopt);

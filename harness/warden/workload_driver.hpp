@@ -1,5 +1,6 @@
-// Attendant: gives a server its work. A separate process, not part of the watched tree, runs your
-// commands: one until it succeeds, because the server is ready then, and another one in rounds.
+// WorkloadDriver: gives a server its work. A separate process, not part of the watched tree, runs
+// your commands: one until it succeeds, because the server is ready then, and another one in
+// rounds.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +22,19 @@ struct ServerWork {
   bool is_wanted() const noexcept { return !ready.empty() || !work.empty(); }
 };
 
-class Attendant {
+class WorkloadDriver {
  public:
-  enum class Says : std::uint8_t {
+  enum class Event : std::uint8_t {
     nothing,
-    round_is_over,  ///< The attendant waits for go_on().
+    round_is_over,  ///< The workload driver waits for go_on().
     all_is_done,    ///< Or a command has failed.
   };
 
-  Attendant() noexcept = default;
-  Attendant(const Attendant&) = delete;
-  Attendant& operator=(const Attendant&) = delete;
-  /// Ends the attendant and the command that it runs.
-  ~Attendant();
+  WorkloadDriver() noexcept = default;
+  WorkloadDriver(const WorkloadDriver&) = delete;
+  WorkloadDriver& operator=(const WorkloadDriver&) = delete;
+  /// Ends the workload driver and the command that it runs.
+  ~WorkloadDriver();
 
   /// Starts it as a child of ours; its children are not reparented to us.
   Status start(const ServerWork& work);
@@ -43,7 +44,7 @@ class Attendant {
   bool is_ready() const noexcept { return is_ready_; }
   bool is_done() const noexcept { return is_done_; }
   /// Does not wait.
-  Says hear();
+  Event receive();
   void go_on() noexcept;
   /// The command that failed.
   const std::optional<CommandFailure>& failure() const noexcept { return failure_; }

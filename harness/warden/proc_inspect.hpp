@@ -1,6 +1,6 @@
-// peek: reads the arguments of a call from the memory of a process that waits for the warden. The
-// process may change what its pointers refer to at any time. A path is therefore what was
-// requested, not a guarantee.
+// proc_inspect: reads the arguments of a call from the memory of a process that waits for the
+// warden. The process may change what its pointers refer to at any time. A path is therefore what
+// was requested, not a guarantee.
 #pragma once
 
 #include <cstddef>
@@ -36,13 +36,13 @@ std::uint64_t word_at(int thread, std::uint64_t address);
 std::uint64_t open_flags_of(const Notification& call, const SyscallRow& row);
 
 /// Children of ours that are not part of a tree.
-struct Strangers {
+struct UnrelatedChildren {
   std::vector<int> all = {};  ///< Their descendants are excluded, too.
-  int keeper = -1;            ///< Of a namespace; its children are part of the tree.
+  int init = -1;              ///< Of a namespace; its children are part of the tree.
 };
 
-/// Our children, their children, and so on, in no order; without strangers.
-std::vector<int> descendants(const Strangers& strangers = {});
+/// Our children, their children, and so on, in no order; without unrelated children.
+std::vector<int> descendants(const UnrelatedChildren& unrelated = {});
 
 /// "set-uid", "set-gid": what a program grants to the user that runs it, but not under a filter;
 /// absent: it grants nothing. seccomp(2), PR_SET_NO_NEW_PRIVS
