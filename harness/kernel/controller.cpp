@@ -1,7 +1,9 @@
 #include "harness/kernel/controller.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,10 +13,11 @@
 #include <chrono>
 #include <csignal>
 
-#include "harness/kernel/file_snapshot.hpp"
 #include "harness/kernel/progress_timeout.hpp"
 #include "harness/platform/child_process.hpp"
+#include "harness/platform/folder.hpp"
 #include "harness/platform/proc.hpp"
+#include "harness/platform/unique_fd.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -33,6 +36,20 @@ std::optional<int> wait_status_of(os::Pid pid) {
   constexpr int exit_code = 52;
   return number_in<int>(
       stat_field_in(read_file("/proc/" + std::to_string(pid) + "/stat"), exit_code));
+}
+
+/// Nothing for a file that is too large or cannot be read: a process has removed it, or made it
+/// inaccessible.
+std::optional<std::string> contents_of(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      static_cast<std::uint64_t>(status.st_size) > looked_at_size_max) {
+    return std::nullopt;
+  }
+  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+  return ::read(file.get(), bytes.data(), bytes.size()) == status.st_size ? std::optional(bytes)
+                                                                          : std::nullopt;
 }
 
 /// Waits until a process has stopped after SIGSTOP; a signal sent before that would kill it.
@@ -100,7 +117,16 @@ void KernelController::see_through(const char* role) {
 }
 
 void KernelController::look_at_files() {
-  read_files_below(context_.watched, context_.run.journal().size(), files_);
+  for (const auto& each : entries_below(context_.watched)) {
+    const std::string& path = each.path().native();
+    std::error_code error;
+    if (may_be_published(path) && !each.is_symlink(error) && each.is_regular_file(error)) {
+      if (auto bytes = contents_of(path)) {
+        files_.push_back(
+            {.path = path, .bytes = *std::move(bytes), .moment = context_.run.journal().size()});
+      }
+    }
+  }
 }
 
 bool KernelController::take() {

@@ -74,7 +74,8 @@ class KernelController final : public DeadlockResolver {
   bool observe_at_once();
   /// The same right after a kill, in the plans that ask then.
   bool show_death();
-  /// Saves the contents of the existing files.
+  /// Saves the contents of the existing files. A holder of record locks there must not call it:
+  /// closing a file drops them.
   void look_at_files();
   /// Lets the tracker run until it waits again. False as above.
   bool let_tracker_go();

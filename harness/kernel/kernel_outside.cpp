@@ -1,6 +1,5 @@
 #include "harness/kernel/kernel_outside.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/file.h>
@@ -16,6 +15,7 @@
 #include "harness/kernel/born.hpp"
 #include "harness/kernel/control_block.hpp"
 #include "harness/kernel/privileges.hpp"
+#include "harness/platform/folder.hpp"
 #include "harness/platform/unique_fd.hpp"
 
 namespace lastref::harness {
@@ -91,19 +91,9 @@ bool KernelOutside::reuse_pid(os::Pid pid) {
 std::vector<std::string> KernelOutside::list(const std::string& folder) {
   const AllPrivileges all;
   std::vector<std::string> names;
-  DIR* stream = ::opendir(folder.c_str());
-  if (stream == nullptr) {
-    return names;
+  for (const auto& each : entries_of(folder)) {
+    names.push_back(each.path().filename());
   }
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone.
-  while (const dirent* entry = ::readdir(stream)) {
-    const std::string_view name(entry->d_name);
-    if (name != "." && name != "..") {
-      names.emplace_back(name);
-    }
-  }
-  ::closedir(stream);
-  std::ranges::sort(names);
   return names;
 }
 

@@ -1,6 +1,5 @@
 #include "harness/kernel/sandbox.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -21,6 +20,7 @@
 #include "harness/kernel/control_block.hpp"
 #include "harness/kernel/kernel_limits.hpp"
 #include "harness/platform/child_process.hpp"
+#include "harness/platform/folder.hpp"
 #include "harness/platform/namespaces.hpp"
 #include "harness/scenario/world.hpp"
 
@@ -44,40 +44,6 @@ constexpr mode_t shared_folder = 01777;
 /// sets.
 constexpr std::array temp_folder_names = {
     "LASTREF_TEMP_FOLDER", "JOBLIB_TEMP_FOLDER", "TEMP", "TMP", "HOME"};
-
-/// Paths below `folder`; children follow their folder.
-void list_into(const std::string& folder, std::vector<std::string>& into) {
-  DIR* stream = ::opendir(folder.c_str());
-  if (stream == nullptr && errno == EACCES && ::chmod(folder.c_str(), open_folder) == 0) {
-    stream = ::opendir(folder.c_str());  // Needed only if we are not root.
-  }
-  if (stream == nullptr) {
-    return;
-  }
-  const std::size_t first = into.size();
-  std::vector<std::string> folders;
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone.
-  while (const dirent* entry = ::readdir(stream)) {
-    const std::string_view name(entry->d_name);
-    if (name != "." && name != "..") {
-      into.push_back(folder + '/' + entry->d_name);
-      if (entry->d_type == DT_DIR) {
-        folders.push_back(into.back());
-      }
-    }
-  }
-  ::closedir(stream);
-  std::sort(into.begin() + static_cast<std::ptrdiff_t>(first), into.end());
-  for (const std::string& each : folders) {
-    list_into(each, into);
-  }
-}
-
-std::vector<std::string> list(const std::string& folder) {
-  std::vector<std::string> paths;
-  list_into(folder, paths);
-  return paths;
-}
 
 /// Removes a file of any type. Returns the result of rmdir(2).
 int remove(const std::string& path) noexcept {
@@ -261,15 +227,20 @@ bool Sandbox::give_to(std::uint32_t user) const noexcept {
 }
 
 std::vector<std::string> Sandbox::left() const {
-  std::vector<std::string> paths = list(watched());
-  std::erase_if(paths, [this](const std::string& path) { return is_ours(path); });
+  std::vector<std::string> paths;
+  for (const auto& each : entries_below(watched(), Unreadable::are_opened)) {
+    if (!is_ours(each.path())) {
+      paths.push_back(each.path());
+    }
+  }
   return paths;
 }
 
 void Sandbox::wipe() const {
-  const std::vector<std::string> paths = list(watched());
+  const auto entries = entries_below(watched(), Unreadable::are_opened);
   // The contents of a folder are listed after it.
-  for (const std::string& path : std::vector(paths.rbegin(), paths.rend())) {
+  for (auto each = entries.rbegin(); each != entries.rend(); ++each) {
+    const std::string path = each->path();
     if (path == runtime_ || !is_ours(path)) {
       int gone = remove(path);
       if (gone != 0 && errno == EACCES) {

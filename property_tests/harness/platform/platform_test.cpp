@@ -5,20 +5,26 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "harness/platform/child_process.hpp"
+#include "harness/platform/folder.hpp"
 #include "harness/platform/names.hpp"
 #include "harness/platform/proc.hpp"
+#include "property_tests/support/fresh_folder.hpp"
 
 namespace lastref::harness {
 namespace {
 
 using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 bool is_open(int fd) {
   return ::fcntl(fd, F_GETFD) >= 0;
@@ -30,6 +36,27 @@ TEST(ErrorNames, lead_back_to_the_errors) {
   }
   EXPECT_EQ(error_named("ENOTSUP"), EOPNOTSUPP);
   EXPECT_EQ(error_named("ENONE"), std::nullopt);
+}
+
+TEST(Folder, is_listed_before_the_folders_in_it) {
+  const pretend::FreshFolder folder;
+  for (const char* each : {"b", "a", "a/b"}) {
+    std::filesystem::create_directory(folder.path(each));
+  }
+  folder.write("a/b/file");
+  folder.write("c");
+  std::filesystem::create_symlink(folder.path("a"), folder.path("link"));
+  std::vector<std::string> found;
+  for (const auto& each : entries_below(folder.path())) {
+    found.push_back(each.path().lexically_relative(folder.path()));
+  }
+  EXPECT_THAT(found, ElementsAre("a", "b", "c", "link", "a/b", "a/b/file"));
+  EXPECT_EQ(entries_of(folder.path("a")).size(), 1U);
+  EXPECT_THAT(entries_below(folder.path("none")), IsEmpty());
+  std::filesystem::remove_all(folder.path("a"));
+  for (const char* each : {"b", "c", "link"}) {
+    folder.remove(each);
+  }
 }
 
 TEST(Proc, a_field_has_its_whole_name) {
