@@ -47,7 +47,8 @@ bool is_digit(char byte) noexcept {
 /// Splits a source into tokens, from beginning to end.
 class Lexer {
  public:
-  explicit Lexer(std::string_view source) : source_(source) {}
+  Lexer(std::string_view source, Directives directives)
+      : source_(source), has_directives_(directives == Directives::are_tokens) {}
 
   std::vector<Token> all() {
     for (skip(); at_ < source_.size(); skip()) {
@@ -64,7 +65,8 @@ class Lexer {
     at_ = found == std::string_view::npos ? source_.size() : found + end.size();
   }
 
-  /// Skips space, comments, and preprocessor lines with their continuations.
+  /// Skips space and comments; preprocessor lines with their continuations, too, if they are left
+  /// out.
   void skip() {
     for (std::size_t before = source_.size(); before != at_ && at_ < source_.size();) {
       before = at_;
@@ -73,7 +75,7 @@ class Lexer {
         skip_past("\n");
       } else if (rest().starts_with("/*")) {
         skip_past("*/");
-      } else if (rest().starts_with("#")) {
+      } else if (rest().starts_with("#") && !has_directives_) {
         do {
           skip_past("\n");
         } while (at_ < source_.size() && source_.substr(0, at_).ends_with("\\\n"));
@@ -132,6 +134,7 @@ class Lexer {
   }
 
   std::string_view source_;
+  bool has_directives_;
   std::size_t at_ = 0;
   std::vector<Token> tokens_;
 };
@@ -304,8 +307,8 @@ std::size_t end_of_type(const std::vector<Token>& tokens, std::size_t first, std
 
 }  // namespace
 
-std::vector<Token> tokens_of(std::string_view source) {
-  return Lexer(source).all();
+std::vector<Token> tokens_of(std::string_view source, Directives directives) {
+  return Lexer(source, directives).all();
 }
 
 Code code_of(std::string_view source) {

@@ -22,8 +22,12 @@ struct Token {
   std::size_t end() const noexcept { return begin + text.size(); }
 };
 
-/// All tokens except comments and preprocessor lines. Tokens are views of `source`.
-std::vector<Token> tokens_of(std::string_view source);
+/// What preprocessor lines are.
+enum class Directives : std::uint8_t { are_left_out, are_tokens };
+
+/// All tokens except comments. Tokens are views of `source`.
+std::vector<Token> tokens_of(std::string_view source,
+                             Directives directives = Directives::are_left_out);
 
 /// What the function around a statement returns, as far as its head shows.
 enum class Returns : std::uint8_t { unknown, nothing, something };

@@ -25,6 +25,12 @@ TEST(Tokens, leave_out_comments_and_the_preprocessor) {
   EXPECT_EQ(texts_of("a // b\n/* c\n d */ e\n#define f \\\n  g\nh"), (Texts{"a", "e", "h"}));
 }
 
+TEST(Tokens, are_in_preprocessor_lines_if_these_are_asked_for) {
+  const auto tokens = tokens_of("#define f g // h\n", Directives::are_tokens);
+  EXPECT_EQ(tokens.size(), 4U);
+  EXPECT_EQ(tokens.back().text, "g");
+}
+
 TEST(Tokens, keep_a_text_whole) {
   EXPECT_EQ(texts_of(R"(f("a \" // b", '"');)"),
             (Texts{"f", "(", R"("a \" // b")", ",", "'\"'", ")", ";"}));

@@ -67,9 +67,6 @@ struct Finding {
 /// "impl/os/calls.cpp:12: complaint", as compilers say it.
 std::ostream& operator<<(std::ostream& out, const Finding& finding);
 
-/// C++ with every comment, string and character literal blanked out; lines stay where they are.
-std::string code_of(const std::string& text);
-
 /// The room that a path lies in; nothing if no room does.
 std::string_view room_of(std::string_view path);
 

@@ -1,12 +1,17 @@
 // words: words that code should not use, and their replacements.
 #include <algorithm>
+#include <initializer_list>
+#include <span>
 #include <string_view>
 
+#include "harness/mutant/code.hpp"
 #include "property_tests/repo/tidy/rules.hpp"
 #include "property_tests/repo/tidy/text.hpp"
 
 namespace lastref::tidy {
 namespace {
+
+using harness::Token;
 
 /// Words of code, and where they are banned: below one of `where`, and in none of `but`. A word
 /// with a "::" matches with its qualification, and one that ends in "*" is the start of a word.
@@ -76,42 +81,33 @@ const std::vector<Word>& words() {
   return table;
 }
 
-/// The number of bytes up to and with `mark`, searched from `from`; all of them without it.
-std::size_t past(std::string_view text, std::string_view mark, std::size_t from) {
-  const std::size_t at = text.find(mark, from);
-  return at == std::string_view::npos ? text.size() : at + mark.size();
-}
-
-std::size_t size_of_literal(std::string_view text) {
-  const char quote = text.front();
-  for (std::size_t i = 1; i < text.size(); ++i) {
-    if (text[i] == '\\') {
-      ++i;
-    } else if (text[i] == quote || text[i] == '\n') {
-      return i + 1;
-    }
-  }
-  return text.size();
-}
-
-/// A word as it stands in code: qualified, and whether it is called.
+/// A name in code: qualified, and whether it is called.
 struct Met {
   std::string_view name;
   bool called = false;
 };
 
-std::vector<Met> words_of(std::string_view line) {
-  std::vector<Met> met;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const std::size_t from = i;
-    while (i < line.size() && (is_word(line[i]) || line.substr(i).starts_with("::"))) {
-      i += is_word(line[i]) ? 1U : 2U;
-    }
-    if (i > from) {
-      met.push_back({line.substr(from, i - from), i < line.size() && line[i] == '('});
-    }
+bool is_adjacent(std::span<const Token> tokens, std::size_t at) {
+  return at < tokens.size() && tokens[at - 1].end() == tokens[at].begin;
+}
+
+bool is_part_of_name(const Token& token) {
+  return token.kind == Token::Kind::word || token.text == "::";
+}
+
+/// The name that begins at the token; moves `at` to its last token.
+Met name_at(std::string_view text, std::span<const Token> tokens, std::size_t& at) {
+  const std::size_t begin = tokens[at].begin;
+  while (is_adjacent(tokens, at + 1) && is_part_of_name(tokens[at + 1])) {
+    ++at;
   }
-  return met;
+  return {text.substr(begin, tokens[at].end() - begin),
+          is_adjacent(tokens, at + 1) && tokens[at + 1].text == "("};
+}
+
+bool starts_with(std::span<const Token> tokens, std::initializer_list<std::string_view> texts) {
+  return tokens.size() >= texts.size() &&
+         std::ranges::equal(tokens.first(texts.size()), texts, {}, &Token::text);
 }
 
 bool matches(const Word& word, const Met& met) {
@@ -132,39 +128,6 @@ bool matches(const Word& word, const Met& met) {
 
 }  // namespace
 
-std::string code_of(const std::string& text) {
-  std::string code = text;
-  std::string_view rest = text;
-  // Blanks out the next `size` bytes of the rest, or only steps over them.
-  const auto take = [&](std::size_t size, bool blank) {
-    const std::size_t from = text.size() - rest.size();
-    size = std::min(size, rest.size());
-    for (std::size_t i = from; blank && i < from + size; ++i) {
-      code[i] = code[i] == '\n' ? '\n' : ' ';
-    }
-    rest.remove_prefix(size);
-  };
-  char before = ' ';
-  while (!rest.empty()) {
-    const char first = rest.front();
-    if (rest.starts_with("//")) {
-      take(rest.find('\n'), true);
-    } else if (rest.starts_with("/*")) {
-      take(past(rest, "*/", 2), true);
-    } else if (rest.starts_with("R\"") && !is_word(before)) {
-      const std::size_t open = std::min(rest.find('('), rest.size());
-      const std::string close = ")" + std::string(rest.substr(2, open - 2)) + "\"";
-      take(past(rest, close, open), true);
-    } else if (first == '"' || (first == '\'' && !is_word(before))) {
-      take(size_of_literal(rest), true);
-    } else {
-      take(1, false);
-    }
-    before = first;
-  }
-  return code;
-}
-
 std::vector<Finding> check_words(const File& file) {
   std::vector<Finding> findings;
   if (!is_cpp(file.path)) {
@@ -176,24 +139,29 @@ std::vector<Finding> check_words(const File& file) {
       here.push_back(&word);
     }
   }
-  const std::string code = code_of(file.text);
-  std::size_t number = 0;
-  for (const std::string_view line : lines_of(code)) {
-    ++number;
-    for (const Met& met : words_of(line)) {
-      for (const Word* word : here) {
-        if (matches(*word, met)) {
-          findings.push_back({file.path,
-                              number,
-                              std::string(met.name) + ": instead, " + std::string(word->instead)});
-        }
+  const std::vector<Token> tokens = tokens_of(file.text, harness::Directives::are_tokens);
+  std::size_t line = 1;
+  std::size_t counted = 0;
+  for (std::size_t at = 0; at < tokens.size(); ++at) {
+    const std::span rest = std::span(tokens).subspan(at);
+    line += static_cast<std::size_t>(std::ranges::count(
+        std::string_view(file.text).substr(counted, rest[0].begin - counted), '\n'));
+    counted = rest[0].begin;
+    if (starts_with(rest, {"using", "namespace", "std", ";"})) {
+      findings.push_back({file.path, line, "using namespace std: instead, std::"});
+    }
+    if (starts_with(rest, {"GTEST_SKIP", "(", ")", ";"})) {
+      findings.push_back({file.path, line, "GTEST_SKIP: name the capability that is missing"});
+    }
+    if (!is_part_of_name(rest[0])) {
+      continue;
+    }
+    const Met met = name_at(file.text, tokens, at);
+    for (const Word* word : here) {
+      if (matches(*word, met)) {
+        findings.push_back(
+            {file.path, line, std::string(met.name) + ": instead, " + std::string(word->instead)});
       }
-    }
-    if (line.find("using namespace std;") != std::string_view::npos) {
-      findings.push_back({file.path, number, "using namespace std: instead, std::"});
-    }
-    if (line.find("GTEST_SKIP();") != std::string_view::npos) {
-      findings.push_back({file.path, number, "GTEST_SKIP: name the capability that is missing"});
     }
   }
   return findings;
