@@ -263,13 +263,11 @@ TEST_F(FilesOfAnotherUser, that_are_folders_and_become_symlinks_meanwhile_are_no
     const std::string swapped = is_top ? "/tmp/pub/ours" : "/tmp/pub/ours/his";
     bool was_swapped = false;
     // The top folder is swapped after it was opened, a folder in it after it was listed.
-    os.when = is_top ? Call::open : Call::read_folder;
-    os.ambushed_path = is_top ? swapped : "";
-    os.strike = [&] {
+    ambush({is_top ? Call::open : Call::read_folder, is_top ? swapped : ""}, [&] {
       was_swapped = stranger_does([&] {
         return pretend::move(swapped, "/tmp/pub/away") && pretend::make_symlink(swapped, precious);
       });
-    };
+    });
     static_cast<void>(delete_folder(os, "/tmp/pub/ours", /*allow_non_empty=*/true));
     EXPECT_TRUE(was_swapped);
     std::filesystem::remove_all("/tmp/pub");

@@ -8,30 +8,6 @@
 
 namespace lastref::pretend {
 
-Result<os::Fd> AmbushedOs::open(const os::PathAt& where, const os::OpenOptions& options) noexcept {
-  auto fd = KernelOs::open(where, options);
-  pass(Call::open, where.path);
-  return fd;
-}
-
-Result<os::FileStatus> AmbushedOs::status_at(const os::PathAt& where) noexcept {
-  auto status = KernelOs::status_at(where);
-  pass(Call::status_at, where.path);
-  return status;
-}
-
-Result<std::vector<os::FolderEntry>> AmbushedOs::read_folder(os::Fd folder) noexcept {
-  auto entries = KernelOs::read_folder(folder);
-  pass(Call::read_folder, {});
-  return entries;
-}
-
-void AmbushedOs::pass(Call call, const std::string& path) {
-  if (call == when && path == ambushed_path && strike) {
-    std::exchange(strike, nullptr)();
-  }
-}
-
 void AttackFixture::SetUp() {
   if (const std::string missing = have_own_folders(); !missing.empty()) {
     GTEST_SKIP() << "needs " << missing;
@@ -46,6 +22,14 @@ void AttackFixture::TearDown() {
   for (const Guarded& each : guarded_) {
     EXPECT_EQ(seen_at(each.path), each.seen);
   }
+}
+
+void AttackFixture::ambush(const Crossing& at, std::function<void()> action) {
+  os.after = [at, action = std::move(action)](const Crossing& crossing) mutable {
+    if (crossing == at && action) {
+      std::exchange(action, nullptr)();
+    }
+  };
 }
 
 void AttackFixture::guard(const std::string& path) {

@@ -11,25 +11,9 @@
 #include <lastref/kernel_os.hpp>
 
 #include "property_tests/attack/other_user.hpp"
+#include "property_tests/support/hooked_os.hpp"
 
 namespace lastref::pretend {
-
-/// The kernel, with an action that runs once, right after a call with a path.
-class AmbushedOs final : public os::KernelOs {
- public:
-  using KernelOs::KernelOs;
-
-  Call when = Call::none;
-  std::string ambushed_path;
-  std::function<void()> strike;
-
-  Result<os::Fd> open(const os::PathAt& where, const os::OpenOptions& options) noexcept override;
-  Result<os::FileStatus> status_at(const os::PathAt& where) noexcept override;
-  Result<std::vector<os::FolderEntry>> read_folder(os::Fd folder) noexcept override;
-
- private:
-  void pass(Call call, const std::string& path);
-};
 
 /// Records the contents of some paths, which must be the same at the end of the test.
 class AttackFixture : public testing::Test {
@@ -40,11 +24,14 @@ class AttackFixture : public testing::Test {
   /// From now on nothing there may change.
   void guard(const std::string& path);
 
+  /// Runs the action once, right after a call.
+  void ambush(const Crossing& at, std::function<void()> action);
+
   /// A folder of ours with a file in it. No process may change either.
   const std::string precious = "/dev/shm/precious";
   const std::string precious_file = precious + "/letter";
 
-  AmbushedOs os{{.program = "/proc/self/exe"}};
+  HookedOs os{{.program = "/proc/self/exe"}};
 
  private:
   struct Guarded {

@@ -176,15 +176,13 @@ TEST_F(Runtime, that_is_swapped_for_a_strangers_after_it_was_looked_at_is_not_ob
   ASSERT_TRUE(pretend::make_folder("/tmp/pub/ours", 0700));
   ASSERT_TRUE(pretend::make_folder(runtime, 0700));
   bool swapped = false;
-  os.when = Call::status_at;
-  os.ambushed_path = runtime;
-  os.strike = [&] {
+  ambush({Call::status_at, runtime}, [&] {
     swapped = stranger_does([&] {
       return pretend::move("/tmp/pub/ours", "/tmp/pub/away") &&
              pretend::make_folder("/tmp/pub/ours", 0777) && pretend::make_folder(runtime, 0777) &&
              forged.make_below(runtime);
     });
-  };
+  });
   EXPECT_FALSE(sweep(os, runtime));
   EXPECT_TRUE(swapped);
 }

@@ -21,6 +21,7 @@
 #include "property_tests/support/array_model.hpp"
 #include "property_tests/support/directed_os.hpp"
 #include "property_tests/support/fresh_folder.hpp"
+#include "property_tests/support/hooked_os.hpp"
 
 namespace lastref {
 namespace {
@@ -56,28 +57,6 @@ TEST(NpyFile, is_no_pipe_whose_length_nobody_knows_R12) {
   EXPECT_EQ(read.error().code, std::errc::bad_message);
   EXPECT_THAT(read.error().subject, testing::HasSubstr("not a regular file"));
 }
-
-/// Takes a few bytes at a time, and is interrupted in between.
-class ChoppyOs final : public os::KernelOs {
- public:
-  Result<std::size_t> write(os::Fd fd, os::Bytes bytes) noexcept override {
-    return chopped(bytes, Call::write, [&](os::Bytes part) { return KernelOs::write(fd, part); });
-  }
-  Result<std::size_t> read(os::Fd fd, os::Buffer into) noexcept override {
-    return chopped(into, Call::read, [&](os::Buffer part) { return KernelOs::read(fd, part); });
-  }
-
- private:
-  template <typename Span, typename Act>
-  Result<std::size_t> chopped(Span whole, Call call, Act act) {
-    if (++calls_ % 3 == 0) {
-      return failure(std::errc::interrupted, "fd", call);
-    }
-    return act(whole.first(std::min<std::size_t>(whole.size(), 1 + calls_ % 50)));
-  }
-
-  std::size_t calls_ = 0;
-};
 
 Status write_to(os::Os& os, const std::string& path, const Array& array) {
   LASTREF_TRY(file, os::open_file(os, path, to_create));
@@ -119,7 +98,16 @@ RC_GTEST_PROP(NpyFileProperties, any_array_reads_and_maps_as_it_was_written_R4, 
 RC_GTEST_PROP(NpyFileProperties, short_and_interrupted_calls_change_nothing_R4, ()) {
   const Array array = pretend::any_view(pretend::any_array(dtype_of("<c16")));
   const FreshFolder folder;
-  ChoppyOs os;
+  pretend::HookedOs os;
+  os.before = [calls = 0U](const pretend::Crossing& crossing) mutable -> pretend::Decision {
+    if (crossing.call != Call::read && crossing.call != Call::write) {
+      return {};
+    }
+    ++calls;
+    return {.fate = calls % 3 == 0 ? pretend::Fate::fail : pretend::Fate::shorten,
+            .code = std::errc::interrupted,
+            .bytes = 1 + calls % 50};
+  };
   RC_ASSERT(write_to(os, folder.path("a.npy"), array).has_value());
   RC_ASSERT(contents_equal(must(read_from(os, folder.path("a.npy"))), array));
   RC_ASSERT(contents_equal(must(map_npy(os, folder.path("a.npy"), MapMode::read)), array));

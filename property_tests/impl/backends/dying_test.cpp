@@ -13,6 +13,7 @@
 #include "impl/backends/pipe_ends.hpp"
 #include "impl/os/wire.hpp"
 #include "property_tests/impl/backends/fixture.hpp"
+#include "property_tests/support/hooked_os.hpp"
 #include "property_tests/support/process_group.hpp"
 
 namespace lastref {
@@ -23,6 +24,7 @@ using pretend::array_of;
 using pretend::belongings;
 using pretend::code_of;
 using pretend::Fixture;
+using pretend::HookedOs;
 using pretend::must;
 using pretend::must_be;
 using pretend::until;
@@ -35,19 +37,6 @@ constexpr int sigusr1 = 10;  // No sanitizer catches it.
 constexpr int sigterm = 15;
 constexpr int sigstop = 19;
 constexpr int huge = 3'000'000;  // bytes; more than any pipe holds
-
-/// The kernel, which counts the signals that are sent.
-class KillsOs final : public os::KernelOs {
- public:
-  KillsOs() : KernelOs({.program = this_program}) {}
-
-  Status signal_process(os::Fd process, os::Signal signal) noexcept override {
-    ++kills;
-    return KernelOs::signal_process(process, signal);
-  }
-
-  std::atomic<int> kills = 0;
-};
 
 /// The kernel, in which a worker dies as soon as it has answered, and its answer is read a few
 /// bytes at a time. So the process is known to be dead while most of its answer is still in the
@@ -294,7 +283,9 @@ TEST_F(Workers, that_leave_a_daemon_with_their_descriptors_end_all_the_same_B5_B
 }
 
 TEST_F(Workers, that_are_idle_leave_by_themselves_whatever_they_have_forked_B5_B8) {
-  KillsOs counting;
+  std::atomic<int> kills = 0;
+  HookedOs counting({.program = this_program});
+  counting.after = [&](const auto& each) { kills += each.call == Call::signal_process ? 1 : 0; };
   Session session = fixture.session;
   session.os = &counting;
   backend = std::make_shared<ProcessBackend>(session, fixture.functions);
@@ -302,7 +293,7 @@ TEST_F(Workers, that_are_idle_leave_by_themselves_whatever_they_have_forked_B5_B
   run({{"daemonise", {fixture.mark("enough")}}});
   run({{"keep", {array_of(huge)}}});
   EXPECT_TRUE(backend->terminate().has_value());
-  EXPECT_EQ(counting.kills, 0);
+  EXPECT_EQ(kills, 0);
   fixture.make_mark("enough");
   backend.reset();
 }

@@ -11,29 +11,33 @@
 
 #include "property_tests/impl/backends/fixture.hpp"
 #include "property_tests/impl/backends/functions.hpp"
+#include "property_tests/support/hooked_os.hpp"
 #include "property_tests/support/process_actions.hpp"
 
 namespace {
 
+using lastref::pretend::Crossing;
+using lastref::pretend::Decision;
+using lastref::pretend::Fate;
+using lastref::pretend::HookedOs;
+
 /// The kernel, which starts no thread in a worker if the environment says so.
-class ThreadlessOs final : public lastref::os::KernelOs {
- public:
-  ThreadlessOs()
-      : KernelOs({.program = lastref::this_program}),
-        has_no_threads_(environment("LASTREF_TEST_WORKERS_HAVE_NO_THREADS") &&
-                        environment(lastref::worker::marker)) {}
-
-  lastref::Result<std::unique_ptr<lastref::os::Thread>> start_thread(
-      std::function<void()> body, lastref::os::ThreadKind kind) noexcept override {
-    if (has_no_threads_) {
-      return lastref::failure(std::errc::resource_unavailable_try_again, "a thread");
-    }
-    return KernelOs::start_thread(std::move(body), kind);
+lastref::os::Os& make_os() {
+  const lastref::os::KernelOptions options{.program = lastref::this_program};
+  // Never destroyed: values that tasks have kept use it to the end, and so do threads if one calls
+  // exit.
+  static auto& kernel = *new lastref::os::KernelOs(options);
+  if (!kernel.environment("LASTREF_TEST_WORKERS_HAVE_NO_THREADS") ||
+      !kernel.environment(lastref::worker::marker)) {
+    return kernel;
   }
-
- private:
-  bool has_no_threads_;  ///< Stored, because a worker soon removes its marker.
-};
+  static auto& hooked = *new HookedOs(options);
+  hooked.before = [](const Crossing& crossing) -> Decision {
+    return {.fate = crossing.call == lastref::Call::start_thread ? Fate::fail : Fate::pass,
+            .code = std::errc::resource_unavailable_try_again};
+  };
+  return hooked;
+}
 
 /// {folder}: has two workers that never end, and continues with `then`.
 int be_parent(lastref::os::Os& os, const std::string& folder, const std::function<void()>& then) {
@@ -55,9 +59,7 @@ int be_parent(lastref::os::Os& os, const std::string& folder, const std::functio
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Never destroyed: values that tasks have kept use it to the end, and so do threads if one calls
-  // exit.
-  static auto& os = *new ThreadlessOs();
+  lastref::os::Os& os = make_os();
   const std::vector<std::string> arguments(argv, argv + argc);
   if (const auto code =
           lastref::run_if_spawned(os, *lastref::pretend::test_functions(), arguments)) {

@@ -1,45 +1,33 @@
 // start_fails_test: each call of a start fails with each error of its row, and nothing is left.
+#include <algorithm>
 #include <cerrno>
 #include <iostream>
+#include <iterator>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "property_tests/impl/backends/fixture.hpp"
+#include "property_tests/support/hooked_os.hpp"
 
 namespace lastref {
 namespace {
 
 using pretend::belongings;
+using pretend::Crossing;
+using pretend::Decision;
+using pretend::Fate;
 using pretend::Fixture;
+using pretend::HookedOs;
 using pretend::must;
 using pretend::must_be;
 using pretend::until;
 
-/// The kernel, which fails one call of the process's first thread.
-class FailingOs final : public os::KernelOs {
- public:
-  FailingOs() : KernelOs({.program = this_program}) {}
-
-  Status close(os::Fd fd) noexcept override {
-    const Status closed = KernelOs::close(fd);  // The descriptor is closed, whatever close returns.
-    return cross(Call::close, [&] { return closed; });
-  }
-  Result<os::PipeEnds> make_pipe() noexcept override {
-    return cross(Call::make_pipe, [&] { return KernelOs::make_pipe(); });
-  }
-  Result<os::Child> spawn(const os::SpawnOptions& options) noexcept override {
-    return cross(Call::spawn, [&] { return KernelOs::spawn(options); });
-  }
-  Result<os::Fd> open_process(os::Pid pid) noexcept override {
-    return cross(Call::open_process, [&] { return KernelOs::open_process(pid); });
-  }
-  Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> body,
-                                                   os::ThreadKind kind) noexcept override {
-    return cross(Call::start_thread, [&] { return KernelOs::start_thread(std::move(body), kind); });
-  }
-  Status entropy(os::Buffer into) noexcept override {
-    return cross(Call::entropy, [&] { return KernelOs::entropy(into); });
+/// Fails one call of the process's first thread.
+struct Failing {
+  Failing() {
+    os.before = [this](const Crossing& crossing) { return decide(crossing.call); };
   }
 
   /// The k-th call from now, from 0, fails with the n-th error of its row; no call if there is
@@ -51,22 +39,30 @@ class FailingOs final : public os::KernelOs {
     failed = Call::none;
   }
 
+  HookedOs os{{.program = this_program}};
   std::size_t crossed = 0;
   std::optional<std::size_t> fails_at;
   std::size_t number = 0;
   Call failed = Call::none;
 
  private:
-  template <typename Make>
-  auto cross(Call call, Make make) -> decltype(make()) {
-    if (fails_at && thread_id() == process_id() && crossed++ == *fails_at) {
-      const auto errors = row_of(call).errors;
-      if (number < errors.size()) {
-        failed = call;
-        return failure(std::errc{errors[number].error}, "as planned", call);
-      }
+  Decision decide(Call call) {
+    constexpr Call counted[] = {Call::close,
+                                Call::make_pipe,
+                                Call::spawn,
+                                Call::open_process,
+                                Call::start_thread,
+                                Call::entropy};
+    if (std::ranges::find(counted, call) == std::end(counted) || !fails_at ||
+        os.thread_id() != os.process_id() || crossed++ != *fails_at) {
+      return {};
     }
-    return make();
+    const auto errors = row_of(call).errors;
+    if (number >= errors.size()) {
+      return {};
+    }
+    failed = call;
+    return {.fate = Fate::fail, .code = std::errc{errors[number].error}};
   }
 };
 
@@ -78,10 +74,10 @@ INSTANTIATE_TEST_SUITE_P(Every,
 
 TEST_P(StartFails, anywhere_and_leaves_nothing_and_the_next_one_works_B4_B5) {
   Fixture fixture;
-  FailingOs failing;
+  Failing failing;
   must(fixture.session.tree());
   Session session = fixture.session;
-  session.os = &failing;
+  session.os = &failing.os;
   std::shared_ptr<ParallelBackend> backend;
   if (GetParam() == BackendKind::threads) {
     backend = std::make_shared<ThreadingBackend>(session, fixture.functions);
@@ -104,7 +100,7 @@ TEST_P(StartFails, anywhere_and_leaves_nothing_and_the_next_one_works_B4_B5) {
         SCOPED_TRACE(std::string(name_of(failing.failed)) + ", call " + std::to_string(k));
         // A descriptor is closed whatever close returns, and EINTR is retried.
         if (!made) {
-          EXPECT_EQ(made.error().subject, "as planned");
+          EXPECT_EQ(made.error().call, failing.failed);
           EXPECT_FALSE(backend->is_ready());
           EXPECT_EQ(pretend::children(), had.children);
           until([&] { return belongings() == had; });
@@ -127,10 +123,10 @@ TEST_P(StartFails, anywhere_and_leaves_nothing_and_the_next_one_works_B4_B5) {
 
 TEST_P(StartFails, with_a_pool_that_worked_before_and_leaves_nothing_of_that_B5) {
   Fixture fixture;
-  FailingOs failing;
+  Failing failing;
   must(fixture.session.tree());
   Session session = fixture.session;
-  session.os = &failing;
+  session.os = &failing.os;
   ThreadingBackend threads(session, fixture.functions);
   ProcessBackend processes(session, fixture.functions);
   ParallelBackend& backend = GetParam() == BackendKind::threads

@@ -2,6 +2,7 @@
 // the name being cleaned up waits until that ends. A name that could not be cleaned up may be used
 // again.
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "impl/tracker/cleaner.hpp"
 #include "property_tests/impl/tracker/tracker_in_a_copy.hpp"
 #include "property_tests/support/array_model.hpp"
+#include "property_tests/support/hooked_os.hpp"
 #include "property_tests/support/process_actions.hpp"
 #include "property_tests/support/waiting.hpp"
 
@@ -105,36 +107,17 @@ TEST_F(SlowCleanUp, is_waited_for_at_the_end_of_the_tree_T5) {
   EXPECT_FALSE(folder_.exists("name"));
 }
 
-/// Which call of the background thread fails, and what the test sees of it.
-class BrokenOs final : public os::KernelOs {
- public:
-  Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> body,
-                                                   os::ThreadKind kind) noexcept override {
-    ++threads;
-    return broken == Call::start_thread ? fail() : KernelOs::start_thread(std::move(body), kind);
-  }
-  Result<os::PipeEnds> make_pipe() noexcept override {
-    return broken == Call::make_pipe ? fail() : KernelOs::make_pipe();
-  }
-  Result<std::size_t> write(os::Fd fd, os::Bytes bytes) noexcept override {
-    return broken == Call::write ? fail() : KernelOs::write(fd, bytes);
-  }
-  Result<std::size_t> read(os::Fd fd, os::Buffer into) noexcept override {
-    return broken == Call::read ? fail() : KernelOs::read(fd, into);
-  }
-  Call broken = Call::none;
-  int threads = 0;
-
- private:
-  tl::unexpected<Error> fail() const { return failure(std::errc::io_error, "broken", broken); }
-};
-
+/// The background thread, with a call that always fails.
 class BrokenAside : public testing::TestWithParam<Call> {};
 
 TEST_P(BrokenAside, cleans_up_all_the_same_T10) {
   const pretend::FreshFolder folder;
-  BrokenOs os;
-  os.broken = GetParam();
+  std::atomic<int> threads = 0;
+  pretend::HookedOs os;
+  os.before = [&](const pretend::Crossing& crossing) -> pretend::Decision {
+    threads += crossing.call == Call::start_thread ? 1 : 0;
+    return {.fate = crossing.call == GetParam() ? pretend::Fate::fail : pretend::Fate::pass};
+  };
   Cleaner cleaner(os, {.aside = true});
   constexpr std::size_t files = 200;
   for (std::size_t index = 0; index < files; ++index) {
@@ -156,7 +139,7 @@ TEST_P(BrokenAside, cleans_up_all_the_same_T10) {
     }
   }
   EXPECT_EQ(ended, files);
-  EXPECT_EQ(os.threads == 0, GetParam() == Call::make_pipe);
+  EXPECT_EQ(threads == 0, GetParam() == Call::make_pipe);
 }
 
 INSTANTIATE_TEST_SUITE_P(
