@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "property_tests/repo/tidy/rules.hpp"
-#include "property_tests/repo/tidy/text.hpp"
 
 namespace lastref::tidy {
 namespace {

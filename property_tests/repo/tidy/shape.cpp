@@ -3,7 +3,6 @@
 #include <iterator>
 
 #include "property_tests/repo/tidy/rules.hpp"
-#include "property_tests/repo/tidy/text.hpp"
 
 namespace lastref::tidy {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "harness/mutant/code.hpp"
 #include "property_tests/repo/tidy/rules.hpp"
-#include "property_tests/repo/tidy/text.hpp"
 
 namespace lastref::tidy {
 namespace {
