@@ -11,14 +11,9 @@
 // ("live") distinguish growth from fragmentation. Pages without a file that remain after the
 // allocator has returned what it can are "anonymous". "dirty" also has pages of files that no other
 // process maps; it is not judged.
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -30,28 +25,29 @@
 #include <lastref/worker.hpp>
 
 #include "bench/growth_kinds.hpp"
-#include "bench/growth_look.hpp"
-#include "bench/growth_receiver.hpp"
+#include "bench/growth_usage.hpp"
+#include "bench/other_process.hpp"
 #include "bench/shm_folder.hpp"
 
 namespace {
 
-using lastref::bench::answer_looks;
+using lastref::bench::answer_usage_requests;
 using lastref::bench::are_all_gone;
+using lastref::bench::CallKind;
 using lastref::bench::Calls;
 using lastref::bench::files_in;
 using lastref::bench::folders_of_growth;
 using lastref::bench::functions_of_growth;
 using lastref::bench::give_up;
-using lastref::bench::Kind;
 using lastref::bench::kinds;
-using lastref::bench::Look;
-using lastref::bench::look_at;
-using lastref::bench::ProcessLook;
+using lastref::bench::OtherProcess;
+using lastref::bench::ProcessUsage;
 using lastref::bench::read_message;
 using lastref::bench::receive_for;
 using lastref::bench::remove_what_killed_benches_left;
 using lastref::bench::ShmFolder;
+using lastref::bench::TreeUsage;
+using lastref::bench::usage_of;
 using lastref::bench::write_message;
 
 constexpr const char* usage =
@@ -72,52 +68,14 @@ struct Options {
   std::vector<std::string> names;
 };
 
-/// A kind in its own process, and the other ends of its standard input and output.
-struct Child {
-  pid_t process = -1;
-  int to = -1;
-  int from = -1;
-};
-
-Child start(const Kind& kind, const Calls::Plan& plan, const std::string& folder) {
-  std::array<int, 2> there{-1, -1};
-  std::array<int, 2> back{-1, -1};
-  if (::pipe2(there.data(), O_CLOEXEC) != 0 || ::pipe2(back.data(), O_CLOEXEC) != 0) {
-    give_up("no pipe");
-  }
-  const std::array arguments = {std::string("growth"),
-                                std::string("--kind"),
-                                std::string(kind.name),
-                                std::to_string(plan.first),
-                                std::to_string(std::min(plan.last, kind.calls_max)),
-                                std::to_string(plan.time_max.count()),
-                                folder};
-  std::vector<char*> pointers;
-  for (const std::string& argument : arguments) {
-    pointers.push_back(const_cast<char*>(argument.c_str()));
-  }
-  pointers.push_back(nullptr);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::dup2(there[0], STDIN_FILENO);
-    ::dup2(back[1], STDOUT_FILENO);
-    ::execv(lastref::this_program, pointers.data());
-    ::_exit(127);
-  }
-  ::close(there[0]);
-  ::close(back[1]);
-  return {.process = child, .to = there[1], .from = back[0]};
-}
-
 /// The results of a kind, after the first and the last calls.
 struct Seen {
-  const Kind* kind = nullptr;
-  std::vector<Look> looks;
+  const CallKind* kind = nullptr;
+  std::vector<TreeUsage> usages;
   std::uint64_t left = 0;  ///< files and folders after its end
 };
 
-Seen measure(const Kind& kind, const Calls::Plan& plan) {
+Seen measure(const CallKind& kind, const Calls::Plan& plan) {
   const ShmFolder ground;
   for (const char* const each : folders_of_growth) {
     const std::string path = ground.path() + "/" + each;
@@ -125,21 +83,22 @@ Seen measure(const Kind& kind, const Calls::Plan& plan) {
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
   }
   fmt::print(stderr, "growth: {}: {}\n", kind.name, kind.what);
-  Seen seen{.kind = &kind, .looks = {}};
-  const Child child = start(kind, plan, ground.path());
-  while (const auto message = read_message(child.from)) {
+  Seen seen{.kind = &kind, .usages = {}};
+  OtherProcess child({lastref::this_program,
+                      "--kind",
+                      kind.name,
+                      std::to_string(plan.first),
+                      std::to_string(std::min(plan.last, kind.calls_max)),
+                      std::to_string(plan.time_max.count()),
+                      ground.path()});
+  while (const auto message = child.receive()) {
     std::uint64_t calls = 0;
     std::copy_n(message->begin(), sizeof calls, reinterpret_cast<std::byte*>(&calls));
-    Look look = look_at(ground.path());
-    look.calls = calls;
-    seen.looks.push_back(std::move(look));
-    write_message(child.to, {});
+    seen.usages.push_back(usage_of(ground.path()));
+    seen.usages.back().calls = calls;
+    child.send({});
   }
-  ::close(child.to);
-  ::close(child.from);
-  int status = 0;
-  ::waitpid(child.process, &status, 0);
-  if (status != 0 || seen.looks.size() != 2) {
+  if (child.end() != 0 || seen.usages.size() != 2) {
     give_up(std::string(kind.name) + " was not measured");
   }
   if (!are_all_gone(ground.path())) {
@@ -170,7 +129,7 @@ struct Pair {
 };
 
 Growth growth_of(const char* what, const Seen& seen, Pair pair, Limit limit) {
-  const auto calls = static_cast<double>(seen.looks[1].calls - seen.looks[0].calls);
+  const auto calls = static_cast<double>(seen.usages[1].calls - seen.usages[0].calls);
   const double grown = static_cast<double>(pair.after) - static_cast<double>(pair.before);
   return {.what = what,
           .before = pair.before,
@@ -187,12 +146,12 @@ std::string cell(const Growth& growth) {
 
 /// Prints the rows of a kind, and adds a line to `complaints` for each growth.
 void print_rows(const Seen& seen, std::vector<std::string>& complaints) {
-  const Look& first = seen.looks[0];
-  const Look& last = seen.looks[1];
+  const TreeUsage& first = seen.usages[0];
+  const TreeUsage& last = seen.usages[1];
   for (const auto& [what, process] : last.processes) {
     const bool is_program = what == "program";
     const auto known = first.processes.find(what);
-    const ProcessLook& before = known == first.processes.end() ? process : known->second;
+    const ProcessUsage& before = known == first.processes.end() ? process : known->second;
     const std::uint64_t buffers = seen.kind->buffers;
     const Limit live_limit{.slack = live_slack + buffers, .a_call = bytes_a_call_max};
     const Limit page_limit{.slack = pages_slack + buffers + seen.kind->fragments,
@@ -239,7 +198,7 @@ int measure_all(const Options& options) {
   fmt::print(
       "| kind | calls | process | live, bytes (a call) | anonymous | dirty | descriptors | ledger "
       "| files |\n|---|---|---|---|---|---|---|---|---|\n");
-  for (const Kind& kind : kinds()) {
+  for (const CallKind& kind : kinds()) {
     const bool is_named = std::ranges::find(options.names, kind.name) != options.names.end();
     if (is_named || (options.names.empty() && (kind.is_quick || !options.is_quick))) {
       print_rows(measure(kind, options.plan), complaints);
@@ -253,9 +212,8 @@ int measure_all(const Options& options) {
 
 /// Makes the calls, in the kind's own process.
 int make_calls(lastref::os::KernelOs& os, std::span<const std::string> arguments) {
-  const std::vector<Kind> all = kinds();
-  const auto kind = std::ranges::find(all, arguments[0], &Kind::name);
-  if (kind == all.end()) {
+  const auto kind = std::ranges::find(kinds(), arguments[0], &CallKind::name);
+  if (kind == kinds().end()) {
     give_up("no kind of that name");
   }
   Calls calls({.first = std::stoull(arguments[1]),
@@ -264,7 +222,7 @@ int make_calls(lastref::os::KernelOs& os, std::span<const std::string> arguments
               [](std::uint64_t done) {
                 write_message(STDOUT_FILENO, std::as_bytes(std::span(&done, 1)));
                 if (!read_message(STDIN_FILENO)) {
-                  give_up("no process looks");
+                  give_up("no process measures");
                 }
               });
   kind->make({.os = os, .functions = functions_of_growth(), .folder = arguments[4] + "/files"},
@@ -317,7 +275,7 @@ std::optional<Options> parse(std::span<const std::string> arguments) {
     } else if (has_number && argument == "--seconds") {
       options.plan.time_max = std::chrono::seconds(std::stoll(arguments[++at]));
     } else if (std::ranges::any_of(kinds(),
-                                   [&](const Kind& kind) { return argument == kind.name; })) {
+                                   [&](const CallKind& kind) { return argument == kind.name; })) {
       options.names.push_back(argument);
     } else {
       return std::nullopt;
@@ -332,7 +290,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv, argv + argc);
   const auto folder = folder_of(arguments);
   if (folder) {
-    answer_looks(*folder);
+    answer_usage_requests(*folder);
   }
   static auto& os = *new OsOfKind(folder.value_or(""));
   if (const auto code = lastref::run_if_spawned(os, *functions_of_growth(), arguments)) {
@@ -346,7 +304,7 @@ int main(int argc, char** argv) {
     return receive_for(os, rest[0]);
   }
   if (arguments.size() == 2 && arguments[1] == "--list") {
-    for (const Kind& kind : kinds()) {
+    for (const CallKind& kind : kinds()) {
       fmt::print("{:24}{}\n", kind.name, kind.what);
     }
     return 0;

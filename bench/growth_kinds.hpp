@@ -8,13 +8,11 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
 #include <lastref/kernel_os.hpp>
 #include <lastref/task.hpp>
-#include <lastref/tracker_client.hpp>
 
-#include "bench/growth_receiver.hpp"
+#include "bench/other_process.hpp"
 
 namespace lastref::bench {
 
@@ -26,18 +24,18 @@ class Calls {
     std::uint64_t last = 1'000'000;
     std::chrono::seconds time_max{120};  ///< Fewer calls if they take longer.
   };
-  /// `look` returns when the state after `done` calls has been examined.
-  Calls(const Plan& plan, std::function<void(std::uint64_t done)> look);
+  /// `inspect` returns when the state after `done` calls has been examined.
+  Calls(const Plan& plan, std::function<void(std::uint64_t done)> inspect);
 
   /// Whether to make another call; `done` calls have been made.
   bool go_on(std::uint64_t done);
   const Plan& plan() const noexcept { return plan_; }
   /// For callers that count their calls themselves.
-  void look(std::uint64_t done) { look_(done); }
+  void inspect(std::uint64_t done) { inspect_(done); }
 
  private:
   Plan plan_;
-  std::function<void(std::uint64_t)> look_;
+  std::function<void(std::uint64_t)> inspect_;
   std::chrono::steady_clock::time_point end_;
   std::chrono::steady_clock::time_point told_;
   bool is_first_over_ = false;
@@ -50,18 +48,9 @@ struct Site {
   std::string folder;  ///< for files of this kind only
 };
 
-/// This process as the leader of a tree.
-struct Led {
-  explicit Led(const Site& site) : client(tracker::Client::lead(site.os)) {
-    tree = must(client->tree());
-  }
-  std::shared_ptr<tracker::Client> client;
-  std::string tree;
-};
-
 inline constexpr std::uint64_t unlimited = ~std::uint64_t{0};
 
-struct Kind {
+struct CallKind {
   const char* name;
   const char* what;
   std::uint64_t calls_max;  ///< An upper limit, however many are requested.
@@ -73,11 +62,11 @@ struct Kind {
   std::uint64_t fragments = 0;
 };
 
-/// All kinds.
-std::vector<Kind> kinds();
-std::span<const Kind> kinds_of_names();
-std::span<const Kind> kinds_of_calls();
-std::span<const Kind> kinds_of_caches();
+std::span<const CallKind> kinds();
+
+/// Receives arrays, and holds and releases references, for a sender at the other end of standard
+/// input and output, until the sender ends.
+int receive_for(os::Os& os, const std::string& tree);
 
 /// The functions that the tasks of these kinds call.
 std::shared_ptr<const Functions> functions_of_growth();

@@ -8,7 +8,7 @@
 
 #include "bench/counted/mark.hpp"
 #include "bench/counted/operations.hpp"
-#include "bench/growth_receiver.hpp"
+#include "bench/other_process.hpp"
 
 namespace lastref::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "bench/growth_look.hpp"
+#include "bench/growth_usage.hpp"
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -17,47 +17,41 @@
 #include <vector>
 
 #include "bench/growth_kinds.hpp"
+#include "harness/platform/folder.hpp"
+#include "harness/platform/proc.hpp"
 
 namespace lastref::bench {
 namespace {
 
 namespace fs = std::filesystem;
 
+using harness::number_in;
+using harness::numbers_in;
+using harness::read_file;
+
 constexpr int pause_ms = 10;
-constexpr int quiet_looks = 6;         // with the same result mean that all is quiet
-constexpr int looks_max = 6000;        // a minute
-constexpr int answer_looks_max = 300;  // three seconds
+constexpr int quiet_checks = 6;         // with the same result mean that all is quiet
+constexpr int checks_max = 6000;        // a minute
+constexpr int answer_checks_max = 300;  // three seconds
 constexpr std::uint64_t kibibyte = 1024;
 constexpr std::uint64_t block = 512;
+
+std::string proc_path(int process, const std::string& file) {
+  return "/proc/" + std::to_string(process) + "/" + file;
+}
 
 void wait_a_little() {
   static_cast<void>(::poll(nullptr, 0, pause_ms));
 }
 
-/// The text of a file of a process that may end meanwhile: as much as can be read.
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path);
-  std::string text;
-  std::getline(file, text, '\xff');
-  return text;
-}
-
-template <typename Iterator, typename Act>
-void for_each_in(const fs::path& folder, Act act) {
-  std::error_code error;
-  for (Iterator at(folder, error); at != Iterator(); at.increment(error)) {
-    act(at->path());
-  }
-}
-
 struct Found {
-  fs::path proc;
+  int process = 0;
   std::string what;
 };
 
 /// The role of a process, if it is one of ours.
-std::optional<std::string> what_is(const fs::path& proc, const std::string& folder) {
-  const std::string line = text_of(proc / "cmdline");
+std::optional<std::string> what_is(int process, const std::string& folder) {
+  const std::string line = read_file(proc_path(process, "cmdline"));
   if (line.find(folder) == std::string::npos) {
     return std::nullopt;
   }
@@ -68,14 +62,11 @@ std::optional<std::string> what_is(const fs::path& proc, const std::string& fold
 
 std::vector<Found> processes_of(const std::string& folder) {
   std::vector<Found> all;
-  for_each_in<fs::directory_iterator>("/proc", [&](const fs::path& proc) {
-    const std::string name = proc.filename();
-    if (std::ranges::all_of(name, [](char each) { return each >= '0' && each <= '9'; })) {
-      if (auto what = what_is(proc, folder)) {
-        all.push_back({.proc = proc, .what = *std::move(what)});
-      }
+  for (const int process : numbers_in("/proc")) {
+    if (auto what = what_is(process, folder)) {
+      all.push_back({.process = process, .what = *std::move(what)});
     }
-  });
+  }
   return all;
 }
 
@@ -83,27 +74,25 @@ std::vector<Found> processes_of(const std::string& folder) {
 std::uint64_t spent_by(const std::vector<Found>& processes) {
   std::uint64_t sum = 0;
   for (const Found& each : processes) {
-    for_each_in<fs::directory_iterator>(each.proc / "task", [&](const fs::path& thread) {
-      std::ifstream file(thread / "schedstat");
-      std::uint64_t spent = 0;
-      file >> spent;
-      sum += spent;
-    });
+    for (const int thread : harness::threads_of(each.process)) {
+      const std::string path = "task/" + std::to_string(thread) + "/schedstat";
+      sum += number_in<std::uint64_t>(read_file(proc_path(each.process, path))).value_or(0);
+    }
   }
   return sum;
 }
 
-fs::path answer_of(const std::string& folder, const std::string& process) {
-  return folder + "/live-" + process;
+fs::path answer_of(const std::string& folder, int process) {
+  return folder + "/live-" + std::to_string(process);
 }
 
 /// Waits until a process reports its live bytes; 0 if it ends meanwhile.
-std::uint64_t ask_for_live(const std::string& folder, const std::string& process) {
+std::uint64_t ask_for_live(const std::string& folder, int process) {
   const fs::path answer = answer_of(folder, process);
-  if (::kill(std::stoi(process), SIGUSR1) != 0) {
+  if (::kill(process, SIGUSR1) != 0) {
     return 0;
   }
-  for (int look = 0; look < answer_looks_max && !fs::exists(answer); ++look) {
+  for (int check = 0; check < answer_checks_max && !fs::exists(answer); ++check) {
     wait_a_little();
   }
   std::uint64_t live = 0;
@@ -113,27 +102,22 @@ std::uint64_t ask_for_live(const std::string& folder, const std::string& process
   return live;
 }
 
-ProcessLook look_at_process(const std::string& folder, const fs::path& proc) {
-  ProcessLook look;
-  look.live = ask_for_live(folder, proc.filename());
-  std::ifstream file(proc / "smaps_rollup");
-  for (std::string word; file >> word;) {
-    if (word == "Anonymous:") {
-      file >> look.anonymous;
-    } else if (word == "Private_Dirty:") {
-      file >> look.dirty;
-    }
-  }
-  look.anonymous *= kibibyte;
-  look.dirty *= kibibyte;
-  for_each_in<fs::directory_iterator>(proc / "fd", [&](const fs::path&) { ++look.descriptors; });
-  return look;
+ProcessUsage usage_of_process(const std::string& folder, int process) {
+  const std::uint64_t live = ask_for_live(folder, process);
+  const std::string rollup = read_file(proc_path(process, "smaps_rollup"));
+  const auto bytes = [&](std::string_view field) {
+    return kibibyte * number_in<std::uint64_t>(harness::field_in(rollup, field)).value_or(0);
+  };
+  return {.anonymous = bytes("Anonymous"),
+          .dirty = bytes("Private_Dirty"),
+          .descriptors = numbers_in(proc_path(process, "fd")).size(),
+          .live = live};
 }
 
 void wait_until_quiet(const std::string& folder) {
   std::uint64_t before = 0;
   int same = 0;
-  for (int look = 0; look < looks_max && same < quiet_looks; ++look) {
+  for (int check = 0; check < checks_max && same < quiet_checks; ++check) {
     const std::uint64_t now = spent_by(processes_of(folder));
     same = now == before ? same + 1 : 0;
     before = now;
@@ -143,42 +127,41 @@ void wait_until_quiet(const std::string& folder) {
 
 }  // namespace
 
-Look look_at(const std::string& folder) {
+TreeUsage usage_of(const std::string& folder) {
   wait_until_quiet(folder);
-  Look look;
+  TreeUsage usage;
   for (const Found& each : processes_of(folder)) {
-    const ProcessLook seen = look_at_process(folder, each.proc);
-    ProcessLook& most = look.processes[each.what];
+    const ProcessUsage seen = usage_of_process(folder, each.process);
+    ProcessUsage& most = usage.processes[each.what];
     most.anonymous = std::max(most.anonymous, seen.anonymous);
     most.dirty = std::max(most.dirty, seen.dirty);
     most.descriptors = std::max(most.descriptors, seen.descriptors);
     most.live = std::max(most.live, seen.live);
   }
-  look.files = files_in(folder);
-  for_each_in<fs::recursive_directory_iterator>(folder, [&](const fs::path& path) {
+  usage.files = files_in(folder);
+  for (const fs::path& path : harness::entries_below(folder)) {
     struct stat status {};
     if (path.filename() == "ledger" && ::stat(path.c_str(), &status) == 0) {
-      look.ledger += static_cast<std::uint64_t>(status.st_blocks) * block;
+      usage.ledger += static_cast<std::uint64_t>(status.st_blocks) * block;
     }
-  });
-  return look;
+  }
+  return usage;
 }
 
 std::uint64_t files_in(const std::string& folder) {
   std::uint64_t count = 0;
   for (const char* const each : folders_of_growth) {
-    for_each_in<fs::recursive_directory_iterator>(folder + "/" + each,
-                                                  [&](const fs::path&) { ++count; });
+    count += harness::entries_below(folder + "/" + each).size();
   }
   return count;
 }
 
-void answer_looks(const std::string& folder) {
+void answer_usage_requests(const std::string& folder) {
   ::sigset_t asked;
   ::sigemptyset(&asked);
   ::sigaddset(&asked, SIGUSR1);
   ::pthread_sigmask(SIG_BLOCK, &asked, nullptr);
-  const std::string answer = answer_of(folder, std::to_string(::getpid()));
+  const std::string answer = answer_of(folder, ::getpid());
   std::thread([asked, answer, part = answer + ".part"] {
     for (;;) {
       int signal = 0;
@@ -201,7 +184,7 @@ void answer_looks(const std::string& folder) {
 }
 
 bool are_all_gone(const std::string& folder) {
-  for (int look = 0; look < looks_max; ++look) {
+  for (int check = 0; check < checks_max; ++check) {
     if (processes_of(folder).empty()) {
       return true;
     }
