@@ -25,7 +25,7 @@
 #include <lastref/worker.hpp>
 
 #include "bench/comparison.hpp"
-#include "bench/nothing.hpp"
+#include "bench/noop_tasks.hpp"
 #include "bench/other_process.hpp"
 #include "bench/processors.hpp"
 #include "bench/shm_folder.hpp"
@@ -43,7 +43,7 @@ using lastref::bench::Measure;
 using lastref::bench::on_one_processor;
 using lastref::bench::OtherProcess;
 using lastref::bench::Others;
-using lastref::bench::run_nothing;
+using lastref::bench::run_noops;
 using lastref::bench::seconds;
 using lastref::bench::Tree;
 
@@ -63,7 +63,7 @@ Result<Value> say_and_wait(const lastref::TaskContext&, std::span<const Value> a
 const std::shared_ptr<const lastref::Functions>& functions() {
   static const std::shared_ptr<const lastref::Functions> all = [] {
     auto made = std::make_shared<lastref::Functions>();
-    lastref::bench::add_nothing(*made);
+    lastref::bench::add_noop(*made);
     const lastref::Status added = made->add("say_and_wait", say_and_wait);
     LASTREF_ASSERT(added.has_value());
     return made;
@@ -122,7 +122,7 @@ void warm_calls(benchmark::State& state,
   Parallel parallel(
       tree.session(), functions(), {.n_jobs = two_jobs, .backend = kind, .batch_size = batch_size});
   for (int call = 0; call < 3; ++call) {  // After that the batch size is settled.
-    static_cast<void>(run_nothing(parallel, 1000));
+    static_cast<void>(run_noops(parallel, 1000));
   }
   const auto count = state.range(0);
   Others others = others_of(kind, what, std::to_string(count));
@@ -133,7 +133,7 @@ void warm_calls(benchmark::State& state,
   }
   const auto ours = [&]() -> std::optional<double> {
     bool has_results = false;
-    const double spent = seconds([&] { has_results = run_nothing(parallel, count).has_value(); });
+    const double spent = seconds([&] { has_results = run_noops(parallel, count).has_value(); });
     return has_results ? std::optional(spent) : std::nullopt;
   };
   const double median = compare(state, ours, others);
@@ -163,7 +163,7 @@ void start_up(benchmark::State& state, BackendKind kind) {
   const auto ours = [&] {
     return seconds([&] {
       Parallel parallel(tree.session(), functions(), {.n_jobs = two_jobs, .backend = kind});
-      static_cast<void>(run_nothing(parallel, 2));
+      static_cast<void>(run_noops(parallel, 2));
     });
   };
   state.counters["tasks/s"] = 2 / compare(state, ours, others_of(kind, "start"));

@@ -36,9 +36,8 @@
 
 #include "bench/cache_keepers.hpp"
 #include "bench/comparison.hpp"
-#include "bench/in_step.hpp"
 #include "bench/other_process.hpp"
-#include "bench/peers.hpp"
+#include "bench/parallel_start.hpp"
 #include "bench/shm_folder.hpp"
 #include "bench/times.hpp"
 #include "bench/tree.hpp"
@@ -138,7 +137,7 @@ class Fixture {
       const double spent = seconds([&] { is_done = (keeper.*deed)(all_); });
       return is_done ? std::optional(spent) : std::nullopt;
     }
-    return lastref::bench::seconds_in_step(
+    return lastref::bench::seconds_in_parallel(
         static_cast<unsigned>(parts_.size()),
         [&](unsigned index) {
           keeper.in_a_child();

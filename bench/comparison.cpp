@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "bench/peers.hpp"
+#include <lastref/kernel_os.hpp>
+
 #include "bench/times.hpp"
 
 namespace lastref::bench {
@@ -20,6 +21,12 @@ void measure_each(const Measures& measures, AllTimes& times) {
 }
 
 }  // namespace
+
+bool with_peers() {
+  static const bool are_wanted =
+      os::KernelOs().environment("LASTREF_BENCH_WITHOUT_PEERS").value_or("0") == "0";
+  return are_wanted;
+}
 
 double compare(benchmark::State& state, const Measure& ours, const Others& others) {
   constexpr benchmark::IterationCount looks_max = 7;

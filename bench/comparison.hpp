@@ -10,6 +10,11 @@
 
 namespace lastref::bench {
 
+/// Whether other libraries and programs are measured as well.
+/// False if LASTREF_BENCH_WITHOUT_PEERS is set to anything except 0. Then rows are the same, but
+/// without the counters that compare the times of others, and the others do not run.
+bool with_peers();
+
 /// Does it once and returns the seconds; nothing if it failed.
 using Measure = std::function<std::optional<double>()>;
 using Measures = std::map<std::string, Measure>;

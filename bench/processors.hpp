@@ -9,10 +9,20 @@
 
 #include <benchmark/benchmark.h>
 
+#include "harness/platform/one_processor.hpp"
+
 namespace lastref::bench {
 
 /// Runs `run`, and all processes that it starts, on the current processor of this thread. The row
 /// has an error if that is not possible.
-void on_one_processor(benchmark::State& state, const std::function<void(benchmark::State&)>& run);
+inline void on_one_processor(benchmark::State& state,
+                             const std::function<void(benchmark::State&)>& run) {
+  harness::OneProcessor here;
+  if (!here.stay()) {
+    state.SkipWithError("cannot stay on one processor");
+    return;
+  }
+  run(state);
+}
 
 }  // namespace lastref::bench

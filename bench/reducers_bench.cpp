@@ -19,7 +19,7 @@
 
 #include <lastref/reducers.hpp>
 
-#include "bench/peers.hpp"
+#include "bench/comparison.hpp"
 #include "bench/processors.hpp"
 #include "bench/times.hpp"
 #include "bench/tree.hpp"

@@ -19,7 +19,7 @@
 #include <lastref/worker.hpp>
 
 #include "bench/cache_keepers.hpp"
-#include "bench/nothing.hpp"
+#include "bench/noop_tasks.hpp"
 #include "bench/shm_folder.hpp"
 #include "bench/times.hpp"
 #include "bench/tree.hpp"
@@ -28,7 +28,7 @@ namespace {
 
 using lastref::Resource;
 using lastref::bench::OurCache;
-using lastref::bench::run_nothing;
+using lastref::bench::run_noops;
 using lastref::bench::seconds;
 using lastref::bench::ShmFolder;
 using lastref::bench::Slots;
@@ -218,7 +218,7 @@ void reduce_bytes(benchmark::State& state) {
 /// Workers run this program as well, so its main also has this function.
 std::shared_ptr<const lastref::Functions> nothing() {
   auto functions = std::make_shared<lastref::Functions>();
-  lastref::bench::add_nothing(*functions);
+  lastref::bench::add_noop(*functions);
   return functions;
 }
 
@@ -230,11 +230,11 @@ void call_tasks(benchmark::State& state) {
     return;
   }
   lastref::Parallel parallel(tree.session(), nothing(), {.n_jobs = 2});
-  const bool is_warm = run_nothing(parallel, warm_up).has_value();
+  const bool is_warm = run_noops(parallel, warm_up).has_value();
   measure_all(state, [&]() -> std::optional<double> {
     bool is_done = false;
     const double spent =
-        seconds([&] { is_done = is_warm && run_nothing(parallel, state.range(0)).has_value(); });
+        seconds([&] { is_done = is_warm && run_noops(parallel, state.range(0)).has_value(); });
     return is_done ? std::optional(spent) : std::nullopt;
   });
 }
@@ -252,7 +252,7 @@ void start_processes(benchmark::State& state) {
           tree.session(),
           nothing(),
           {.n_jobs = static_cast<unsigned>(state.range(0)), .batch_size = 1});
-      is_done = run_nothing(parallel, state.range(0)).has_value();
+      is_done = run_noops(parallel, state.range(0)).has_value();
     });
     return is_done ? std::optional(spent) : std::nullopt;
   });

@@ -30,13 +30,13 @@ class Search {
         passed_over_(options.after.size(), false),
         slow_(options.after.size() - 1) {}
 
-  tl::expected<Bisected, NotBisected> run() {
+  tl::expected<Bisected, BisectError> run() {
     const auto ends = decide(options_.good, options_.after.back());
     if (!ends) {
       return tl::unexpected(ends.error());
     }
     if (*ends != Answer::slower) {
-      return tl::unexpected(NotBisected{.why = *ends});
+      return tl::unexpected(BisectError{.why = *ends});
     }
     while (const auto next = nearest_to_middle()) {
       const auto answer = decide(options_.good, options_.after[*next]);
@@ -55,12 +55,12 @@ class Search {
   }
 
  private:
-  tl::expected<Answer, NotBisected> decide(const std::string& older, const std::string& newer) {
+  tl::expected<Answer, BisectError> decide(const std::string& older, const std::string& newer) {
     for (int i = 0; i < options_.asks; ++i) {
       ++asked_;
       const auto answer = ask_(older, newer);
       if (!answer) {
-        return tl::unexpected(NotBisected{.said = answer.error()});
+        return tl::unexpected(BisectError{.said = answer.error()});
       }
       if (*answer != Answer::cannot_tell) {
         return *answer;
@@ -84,7 +84,7 @@ class Search {
     return nearest;
   }
 
-  tl::expected<Bisected, NotBisected> confirm() {
+  tl::expected<Bisected, BisectError> confirm() {
     Bisected found;
     found.before = begin_ == 0 ? options_.good : options_.after[begin_ - 1];
     for (std::size_t i = begin_; i <= slow_; ++i) {
@@ -201,7 +201,7 @@ class Comparing {
   std::size_t number_ = 0;
 };
 
-Exit complain(const NotBisected& not_bisected, const BisectOptions& options) {
+Exit complain(const BisectError& not_bisected, const BisectOptions& options) {
   if (!not_bisected.why) {
     return complain(not_bisected.said);
   }
@@ -260,9 +260,9 @@ Exit run_bisect(const BisectOptions& options) {
 
 }  // namespace
 
-tl::expected<Bisected, NotBisected> bisect(const BisectionOptions& options, const AskAnswer& ask) {
+tl::expected<Bisected, BisectError> bisect(const BisectionOptions& options, const AskAnswer& ask) {
   if (options.after.empty()) {
-    return tl::unexpected(NotBisected{.why = Answer::not_slower});
+    return tl::unexpected(BisectError{.why = Answer::not_slower});
   }
   return Search(options, ask).run();
 }

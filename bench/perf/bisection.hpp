@@ -42,12 +42,12 @@ struct Bisected {
 };
 
 /// Why the search has no result.
-struct NotBisected {
+struct BisectError {
   std::optional<Answer> why = {};  ///< for the two ends; nothing: a comparison has failed
   std::string said = {};           ///< the error message
 };
 
 /// Compares the two ends first, because without a difference every answer is noise.
-tl::expected<Bisected, NotBisected> bisect(const BisectionOptions& options, const AskAnswer& ask);
+tl::expected<Bisected, BisectError> bisect(const BisectionOptions& options, const AskAnswer& ask);
 
 }  // namespace lastref::perf

@@ -30,10 +30,10 @@ using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 using MaybeTimes = OrWhy<std::vector<double>>;
 
-tl::unexpected<NotCompared> not_built(std::string why) {
-  NotCompared reason(std::move(why));
+tl::unexpected<CompareError> not_built(std::string why) {
+  CompareError reason(std::move(why));
   reason.is_not_built = true;
-  return tl::unexpected<NotCompared>(std::move(reason));
+  return tl::unexpected<CompareError>(std::move(reason));
 }
 
 void tell(const std::string& line) {
@@ -77,12 +77,12 @@ class Comparer {
     comparison_.seed = options_.seed.value_or(new_seed());
   }
 
-  tl::expected<Comparison, NotCompared> run() {
+  tl::expected<Comparison, CompareError> run() {
     return options_.command.empty() ? compare_benchmarks() : compare_commands();
   }
 
  private:
-  tl::expected<Comparison, NotCompared> compare_benchmarks() {
+  tl::expected<Comparison, CompareError> compare_benchmarks() {
     auto a = find_side(options_.a, options_.sides);
     auto b = a ? find_side(options_.b, options_.sides) : a;
     if (!b) {
@@ -101,7 +101,7 @@ class Comparer {
     return is_file_a ? compare_files(*a, *b) : compare_builds(*a, *b);
   }
 
-  tl::expected<Comparison, NotCompared> compare_files(const FoundSide& a, const FoundSide& b) {
+  tl::expected<Comparison, CompareError> compare_files(const FoundSide& a, const FoundSide& b) {
     comparison_.has_pairs = false;
     const auto run_a = read_run(a.program);
     const auto run_b = read_run(b.program);
@@ -157,7 +157,7 @@ class Comparer {
     return *std::ranges::find(run.benchmarks, name, &MeasuredBenchmark::name);
   }
 
-  tl::expected<Comparison, NotCompared> compare_builds(FoundSide& a, FoundSide& b) {
+  tl::expected<Comparison, CompareError> compare_builds(FoundSide& a, FoundSide& b) {
     for (FoundSide* const side : {&a, &b}) {
       if (const auto built = build_side(*side, options_.sides, tell); !built) {
         return not_built(built.error());
@@ -211,7 +211,7 @@ class Comparer {
   }
 
   /// A command with {} runs in the current folder, any other in the folder of its side.
-  tl::expected<Comparison, NotCompared> compare_commands() {
+  tl::expected<Comparison, CompareError> compare_commands() {
     const bool has_place = std::ranges::any_of(options_.command, [](const std::string& word) {
       return word.find("{}") != std::string::npos;
     });
@@ -266,8 +266,8 @@ class Comparer {
     }
   }
 
-  tl::expected<Comparison, NotCompared> run_units(const std::vector<Unit>& units,
-                                                  const MeasureOnce& measure) {
+  tl::expected<Comparison, CompareError> run_units(const std::vector<Unit>& units,
+                                                   const MeasureOnce& measure) {
     if (units.empty()) {
       return none_in_common();
     }
@@ -537,7 +537,7 @@ harness::Exit compare_and_say(const CompareOptions& options) {
   }
   const auto comparison = compare(options);
   if (!comparison) {
-    const NotCompared& reason = comparison.error();
+    const CompareError& reason = comparison.error();
     const harness::Exit exit = refuse(reason.why);
     return reason.is_not_built ? harness::Exit::does_not_apply : exit;
   }
@@ -564,7 +564,7 @@ std::string check_chance(const std::string& word) {
 
 }  // namespace
 
-tl::expected<Comparison, NotCompared> compare(CompareOptions options) {
+tl::expected<Comparison, CompareError> compare(CompareOptions options) {
   return Comparer(std::move(options)).run();
 }
 

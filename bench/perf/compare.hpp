@@ -45,17 +45,17 @@ struct Comparison {
 };
 
 /// Why there is nothing to compare.
-struct NotCompared {
+struct CompareError {
   /// Implicit, because the reason is usually just a line.
   // NOLINTNEXTLINE(google-explicit-constructor)
-  NotCompared(std::string reason) : why(std::move(reason)) {}
+  CompareError(std::string reason) : why(std::move(reason)) {}
 
   std::string why;            ///< A line for the user
   bool is_not_built = false;  ///< A revision does not build, or lacks all of the benchmarks.
 };
 
 /// Compares the two sides and writes progress to standard error. Fails if it cannot begin.
-tl::expected<Comparison, NotCompared> compare(CompareOptions options);
+tl::expected<Comparison, CompareError> compare(CompareOptions options);
 
 /// A regression beyond the tolerance decides first, then rows without a verdict.
 harness::Exit exit_of(const Comparison& comparison);

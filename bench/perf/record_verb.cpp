@@ -114,16 +114,16 @@ OrWhy<std::vector<MeasuredBenchmark>> measure(const RecordOptions& options,
   return all;
 }
 
-struct NotRecorded {
+struct RecordError {
   std::string why = {};
   bool is_by_store = false;  ///< The next record would fail as well.
 };
-using Recorded = tl::expected<void, NotRecorded>;
+using Recorded = tl::expected<void, RecordError>;
 
 Recorded add(Store& store, const Record& record, const std::string& what) {
   const auto added = store.add(record);
   if (!added) {
-    return tl::unexpected<NotRecorded>({.why = describe(added.error()), .is_by_store = true});
+    return tl::unexpected<RecordError>({.why = describe(added.error()), .is_by_store = true});
   }
   for (const MeasuredBenchmark& benchmark : record.benchmarks) {
     if (!benchmark.error.empty()) {
@@ -180,7 +180,7 @@ Recorded record_program(const RecordOptions& options,
   const Machine machine = this_machine();  // The load before the measurement adds to it.
   auto measured = measure(options, program);
   if (!measured) {
-    return tl::unexpected<NotRecorded>({.why = measured.error()});
+    return tl::unexpected<RecordError>({.why = measured.error()});
   }
   const Built built = built_in(tree);
   return add(store,
@@ -316,7 +316,7 @@ class RecordingCommits {
 
  private:
   static Recorded not_recorded(std::string why) {
-    return tl::unexpected<NotRecorded>({.why = std::move(why)});
+    return tl::unexpected<RecordError>({.why = std::move(why)});
   }
 
   Recorded record(const Commit& commit) {

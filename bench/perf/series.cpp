@@ -329,11 +329,11 @@ std::size_t values_min(const ChangePointOptions& options) {
   return values;
 }
 
-tl::expected<std::vector<ChangePoint>, NoSeries> change_points_of(
+tl::expected<std::vector<ChangePoint>, SeriesError> change_points_of(
     std::span<const double> series, const ChangePointOptions& options) {
   const auto odd = std::ranges::find_if(series, [](double value) { return !std::isfinite(value); });
   if (odd != series.end()) {
-    return tl::unexpected(NoSeries{static_cast<std::size_t>(odd - series.begin())});
+    return tl::unexpected(SeriesError{static_cast<std::size_t>(odd - series.begin())});
   }
   std::vector<ChangePoint> points;
   if (series.size() < values_min(options)) {

@@ -65,10 +65,10 @@ inline constexpr std::size_t values_of_a_part = 2;
 std::size_t values_min(const ChangePointOptions& options);
 
 /// Why a series cannot be searched.
-struct NoSeries {
+struct SeriesError {
   std::size_t index = 0;  ///< of a value that is not a number, or infinite
 
-  bool operator==(const NoSeries&) const = default;
+  bool operator==(const SeriesError&) const = default;
 };
 
 /// From the first value of the level before a change point up to the end of the level after it.
@@ -80,7 +80,7 @@ inline std::pair<std::size_t, std::size_t> levels_at(std::span<const ChangePoint
 }
 
 /// All change points, in order.
-tl::expected<std::vector<ChangePoint>, NoSeries> change_points_of(
+tl::expected<std::vector<ChangePoint>, SeriesError> change_points_of(
     std::span<const double> series, const ChangePointOptions& options = {});
 
 /// All measurements of one commit; several records of a commit are one point.

@@ -45,7 +45,7 @@ struct World {
     return a < slow && b >= slow ? Answer::slower : Answer::not_slower;
   }
 
-  tl::expected<Bisected, NotBisected> search() {
+  tl::expected<Bisected, BisectError> search() {
     return bisect(options(),
                   [this](const auto& older, const auto& newer) { return ask(older, newer); });
   }

@@ -184,7 +184,7 @@ TEST(ChangePoints, what_is_no_number_is_refused_with_its_place) {
     series[13] = odd;
     const auto points = change_points_of(series);
     ASSERT_FALSE(points);
-    EXPECT_EQ(points.error(), NoSeries{13});
+    EXPECT_EQ(points.error(), SeriesError{13});
   }
 }
 
