@@ -494,7 +494,7 @@ TEST_P(StageOutside, who_stores_where_a_store_finds_no_space_is_killed) {
   if (is_sim()) {
     ASSERT_EQ(outcome.findings.size(), 1U);
     EXPECT_THAT(outcome.findings.front().seen,
-                testing::AllOf(testing::StartsWith("root "), testing::EndsWith(" 7")));
+                testing::AllOf(testing::StartsWith("root "), testing::EndsWith(" SIGBUS")));
   } else {
     EXPECT_THAT(outcome.findings, IsEmpty());  // There is no such file system.
   }
