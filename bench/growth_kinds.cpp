@@ -56,7 +56,7 @@ void identified_names(const Site& site, Calls& calls) {
   for (std::uint64_t call = 0; calls.go_on(call); ++call) {
     must(led.client->register_name(nth_file(site, call)));
     must(led.client->identify(nth_file(site, call),
-                              Identity{.device = 1, .inode = call + 1, .born = 1}));
+                              Identity{.device = 1, .inode = call + 1, .btime = 1}));
     must(led.client->forget(nth_file(site, call)));
   }
 }

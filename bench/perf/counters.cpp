@@ -334,7 +334,7 @@ OperationCounts counts_of(const bench::Operation& operation, const Performer& pe
 }
 
 bool can_be_counted_here(const bench::Operation& operation) {
-  return !operation.tells_ends || os::tells_how_nobodys_end();
+  return !operation.tells_ends || os::reports_exit_of_detached();
 }
 
 namespace {

@@ -89,8 +89,9 @@ class InstrumentedOs final : public EveryCall<InstrumentedOs> {
   os::Instant now() noexcept override;
   Status entropy(os::Buffer into) noexcept override;
 
-  void keep_to_itself(std::span<const os::Fd> fds, const std::string& variable) noexcept override {
-    inner_.keep_to_itself(fds, variable);
+  void hide_from_children(std::span<const os::Fd> fds,
+                          const std::string& variable) noexcept override {
+    inner_.hide_from_children(fds, variable);
   }
   std::uint64_t process_token() noexcept override;
   std::unique_ptr<os::Monitor> make_monitor() noexcept override;
@@ -98,7 +99,7 @@ class InstrumentedOs final : public EveryCall<InstrumentedOs> {
   os::ProcessObjects& objects() noexcept override;
   void step(Step step) noexcept override;
   void touch(const os::WordAccess& access) noexcept override;
-  void saw(Probe probe) noexcept override { interceptor_.saw(probe); }
+  void hit(Probe probe) noexcept override { interceptor_.hit(probe); }
 
  private:
   /// The object of a crossing.

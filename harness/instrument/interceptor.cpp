@@ -6,7 +6,7 @@ Injection Interceptor::before(const PendingCall& /*pending_call*/) noexcept {
   return {};
 }
 void Interceptor::after(const PendingCall& /*pending_call*/, const CallResult& /*how*/) noexcept {}
-void Interceptor::saw(Probe /*probe*/) noexcept {}
+void Interceptor::hit(Probe /*probe*/) noexcept {}
 std::string_view Interceptor::role_of(os::Pid /*pid*/) const noexcept {
   return {};
 }

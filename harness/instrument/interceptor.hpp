@@ -59,7 +59,7 @@ class Interceptor {
   virtual Injection before(const PendingCall& pending_call) noexcept;
   virtual void after(const PendingCall& pending_call, const CallResult& how) noexcept;
   /// A condition was met that a campaign has to cover.
-  virtual void saw(Probe probe) noexcept;
+  virtual void hit(Probe probe) noexcept;
   /// Whether crossings are counted at present.
   virtual bool counts() const noexcept { return true; }
   /// The role of a process of the run, or nothing.

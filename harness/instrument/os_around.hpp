@@ -23,8 +23,9 @@ class OsAround : public EveryCall<Self> {
     return inner_.at_exit(std::move(action));
   }
   os::ProcessObjects& objects() noexcept override { return inner_.objects(); }
-  void keep_to_itself(std::span<const os::Fd> fds, const std::string& variable) noexcept override {
-    inner_.keep_to_itself(fds, variable);
+  void hide_from_children(std::span<const os::Fd> fds,
+                          const std::string& variable) noexcept override {
+    inner_.hide_from_children(fds, variable);
   }
 
  protected:

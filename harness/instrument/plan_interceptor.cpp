@@ -254,7 +254,7 @@ void PlanInterceptor::after(const PendingCall& pending_call, const CallResult& h
   }
 }
 
-void PlanInterceptor::saw(Probe probe) noexcept {
+void PlanInterceptor::hit(Probe probe) noexcept {
   if (!state_.observing) {
     state_.probes.set(static_cast<std::size_t>(probe));
   }

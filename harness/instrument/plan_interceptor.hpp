@@ -60,7 +60,7 @@ class PlanInterceptor : public Interceptor {
  public:
   Injection before(const PendingCall& pending_call) noexcept final;
   void after(const PendingCall& pending_call, const CallResult& how) noexcept final;
-  void saw(Probe probe) noexcept final;
+  void hit(Probe probe) noexcept final;
   bool is_time_over() noexcept final;
   void time_is_over(os::Instant deadline) noexcept final;
   bool counts() const noexcept final { return !state_.observing; }

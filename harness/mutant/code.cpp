@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 25> no_action = {
     "protected",     "delete",   "LASTREF_TRY_AS", "LASTREF_TRY"};
 
 /// A statement that contains one of these concerns our own mistakes, or reports to a probe.
-constexpr std::array<std::string_view, 3> tells_only = {"LASTREF_ASSERT", "report_quietly", "saw"};
+constexpr std::array<std::string_view, 3> tells_only = {"LASTREF_ASSERT", "report_quietly", "hit"};
 
 bool is_one_of(std::string_view text, std::span<const std::string_view> texts) noexcept {
   return std::ranges::find(texts, text) != texts.end();

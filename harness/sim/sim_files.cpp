@@ -28,7 +28,7 @@ os::FileStatus status_of(const Inode& inode) {
           .mode = inode.mode,
           .owner = inode.owner,
           .kind = inode.kind,
-          .born = inode.born};
+          .btime = inode.btime};
 }
 
 }  // namespace
@@ -165,7 +165,7 @@ std::shared_ptr<Inode> SimKernel::link(const SimProcess& caller,
   inode->mode = mode & ~caller.umask & 07777U;
   inode->owner = caller.user;
   inode->device = at.folder->device;
-  inode->born = static_cast<std::uint64_t>(clock.count());
+  inode->btime = static_cast<std::uint64_t>(clock.count());
   inode->parent = at.folder;
   at.folder->entries[at.name] = {.inode = inode, .order = next_order_++};
   inodes_ += inode->device == first_device ? 1U : 0U;

@@ -63,7 +63,7 @@ struct Inode {
   std::uint32_t mode = 0;
   std::uint32_t owner = 0;
   std::uint64_t device = first_device;
-  std::uint64_t born = 0;  ///< Like os::FileStatus
+  std::uint64_t btime = 0;  ///< Like os::FileStatus
   bool linked = true;
   std::uint32_t names = 1;
   std::string bytes;        ///< Content, or the target of a symlink

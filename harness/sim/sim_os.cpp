@@ -160,7 +160,7 @@ std::optional<std::string> SimOs::environment(const std::string& name) noexcept 
   return found == process_->environment.end() ? std::nullopt : std::optional(found->second);
 }
 
-void SimOs::keep_to_itself(std::span<const os::Fd>, const std::string& variable) noexcept {
+void SimOs::hide_from_children(std::span<const os::Fd>, const std::string& variable) noexcept {
   // Here a program gets no descriptors except those that are passed to it.
   process_->environment.erase(variable);
 }

@@ -101,7 +101,8 @@ class SimOs final : public EveryCall<SimOs> {
   std::optional<std::string> environment(const std::string& name) noexcept override;
 
   void touch(const os::WordAccess& access) noexcept override;
-  void keep_to_itself(std::span<const os::Fd> fds, const std::string& variable) noexcept override;
+  void hide_from_children(std::span<const os::Fd> fds,
+                          const std::string& variable) noexcept override;
   std::uint64_t process_token() noexcept override;
 
   unsigned processors() noexcept override { not_asked_here(); }

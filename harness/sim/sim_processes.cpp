@@ -113,7 +113,7 @@ SimKernel::SimKernel(SimLimits the_limits) : limits(the_limits) {
   root_->number = next_inode_++;
   root_->kind = os::FileKind::folder;
   root_->mode = 0755;
-  root_->born = static_cast<std::uint64_t>(clock.count());
+  root_->btime = static_cast<std::uint64_t>(clock.count());
   static_cast<void>(make_folder(maker, "/dev", 0755));
   static_cast<void>(make_folder(maker, "/dev/shm", 01777));
   static_cast<void>(make_folder(maker, "/tmp", 01777));

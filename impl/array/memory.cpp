@@ -8,7 +8,7 @@
 #include <lastref/memory.hpp>
 
 #include "impl/array/own_file.hpp"
-#include "impl/os/about.hpp"
+#include "impl/os/with_path.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref {
@@ -124,15 +124,15 @@ Result<MemoryRef> Memory::zeros(std::size_t size) {
   return memory;
 }
 
-MemoryRef Memory::borrow(os::Buffer bytes, std::shared_ptr<const void> keeper) {
-  auto memory = make(Origin::stranger);
+MemoryRef Memory::wrap(os::Buffer bytes, std::shared_ptr<const void> keeper) {
+  auto memory = make(Origin::external);
   memory->bytes_ = bytes;
   memory->keeper_ = std::move(keeper);
   return memory;
 }
 
-MemoryRef Memory::borrow(os::Bytes bytes, std::shared_ptr<const void> keeper) {
-  auto memory = make(Origin::stranger);
+MemoryRef Memory::wrap(os::Bytes bytes, std::shared_ptr<const void> keeper) {
+  auto memory = make(Origin::external);
   // Stored as writable, like the other kinds; but it is never written to.
   memory->bytes_ = os::Buffer(const_cast<std::byte*>(bytes.data()), bytes.size());
   memory->writable_ = false;
@@ -155,7 +155,7 @@ Result<MemoryRef> Memory::map_open(os::Os& os,
                                    std::string path,
                                    MapFileOptions options) {
   return os::within_memory("a map", [&]() -> Result<MemoryRef> {
-    LASTREF_TRY(status, os::about(path, os.status(fd)));
+    LASTREF_TRY(status, os::with_path(path, os.status(fd)));
     return map_open(os, fd, std::move(path), std::move(options), status);
   });
 }
@@ -164,17 +164,17 @@ Result<MemoryRef> Memory::map_open(
     os::Os& os, os::Fd fd, std::string path, MapFileOptions options, const os::FileStatus& status) {
   return os::within_memory("a map", [&]() -> Result<MemoryRef> {
     LASTREF_CHECK(check_end(options));
-    LASTREF_CHECK(os::about(path, reach(os, fd, options, status)));
+    LASTREF_CHECK(os::with_path(path, reach(os, fd, options, status)));
     auto memory = make(Origin::file_map);
     if (options.size > 0) {
       const auto before = static_cast<std::size_t>(options.offset % os::map_alignment);
       LASTREF_TRY(map,
-                  os::about(path,
-                            os::map_memory(os,
-                                           {.file = fd,
-                                            .offset = options.offset - before,
-                                            .size = before + options.size,
-                                            .kind = row_of(options.mode).kind})));
+                  os::with_path(path,
+                                os::map_memory(os,
+                                               {.file = fd,
+                                                .offset = options.offset - before,
+                                                .size = before + options.size,
+                                                .kind = row_of(options.mode).kind})));
       memory->map_ = std::move(map);
       memory->bytes_ = memory->map_.get().subspan(before);
     }

@@ -8,7 +8,7 @@
 #include "impl/array/npy_open.hpp"
 #include "impl/array/npy_start.hpp"
 #include "impl/array/own_file.hpp"
-#include "impl/os/about.hpp"
+#include "impl/os/with_path.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref {
@@ -85,7 +85,7 @@ Layout layout_of(const NpyHeader& header) {
 /// Writes the header of the new file, and maps the elements.
 Result<MemoryRef> fill_new(
     os::Os& os, os::Fd fd, std::string path, os::Bytes header, std::size_t nbytes) {
-  LASTREF_CHECK(os::about(path, os::write_all(os, fd, header)));
+  LASTREF_CHECK(os::with_path(path, os::write_all(os, fd, header)));
   return Memory::map_open(
       os, fd, std::move(path), {.mode = MapMode::create, .offset = header.size(), .size = nbytes});
 }
@@ -139,8 +139,9 @@ Result<Array> map_open_npy(os::Os& os,
                            MapMode mode,
                            std::function<void()> when_unmapped) {
   return os::within_memory("an .npy file", [&]() -> Result<Array> {
-    LASTREF_TRY(header, in_file(path, os::about(path, read_header(os, file.get(), usual_header))));
-    LASTREF_TRY(status, os::about(path, os.status(file.get())));
+    LASTREF_TRY(header,
+                in_file(path, os::with_path(path, read_header(os, file.get(), usual_header))));
+    LASTREF_TRY(status, os::with_path(path, os.status(file.get())));
     LASTREF_CHECK(in_file(path, check_elements(status, header)));
     LASTREF_TRY(memory,
                 Memory::map_open(os,

@@ -130,7 +130,7 @@ bool ProcessPool::is_mine(os::Pid thread) const {
 void ProcessPool::cancel() {
   const os::MonitorLock held(*monitor_);
   if (!canceled_ && !broken_ && !ending_) {
-    os_.saw(Probe::pool_canceled);
+    os_.hit(Probe::pool_canceled);
     canceled_ = true;
     wake_server();
   }
@@ -148,11 +148,11 @@ bool ProcessPool::step_aside(bool waits, Deferred& work) {
     return false;
   }
   if (other.is_away) {
-    os_.saw(Probe::catching_up_deferred);
+    os_.hit(Probe::catching_up_deferred);
     defer(work);
     return false;
   }
-  os_.saw(Probe::hearer_stepped_aside);
+  os_.hit(Probe::hearer_stepped_aside);
   leader.is_away = true;
   const bool others_wait = waits || !queue_.empty() || !untold_.empty() || is_busy() ||
                            std::ranges::any_of(group_.workers(), [](const auto& worker) {
@@ -229,7 +229,7 @@ void ProcessPool::give_up(WorkerProcess& worker) {
   worker.is_retired = true;
   worker.jobs.close();
   if (!worker.silent_since) {
-    os_.saw(Probe::worker_closed_pipe);
+    os_.hit(Probe::worker_closed_pipe);
     worker.silent_since = os_.now();
   }
 }
@@ -276,7 +276,7 @@ void ProcessPool::wake_all() {
 /// A death is seen in any case. The thread that breaks a pool down ends its workers without the
 /// monitor, and no other thread may use them.
 void ProcessPool::kill_all_for(const Error& trouble) {
-  os_.saw(Probe::pool_pipe_lost);
+  os_.hit(Probe::pool_pipe_lost);
   os::report_quietly(os_, [&] { return "lastref: a pool ends: " + describe(trouble); });
   if (broken_) {
     return;
@@ -421,7 +421,7 @@ ProcessPool::Next ProcessPool::next(std::size_t at, JobPtr& job) {
 bool ProcessPool::may_lead(std::size_t at) {
   if (hearers_[leader_].is_away && leader_ != at) {
     leader_ = at;
-    os_.saw(Probe::hearer_took_lead);
+    os_.hit(Probe::hearer_took_lead);
     is_new_leader_ = true;
   }
   return leader_ == at;
@@ -474,7 +474,7 @@ void ProcessPool::end_the_silent() {
   for (const auto& worker : group_.workers()) {
     if (worker->silent_since && !worker->trouble &&
         os_.now() >= *worker->silent_since + last_breath) {
-      os_.saw(Probe::silent_worker_ended);
+      os_.hit(Probe::silent_worker_ended);
       worker->trouble = error_about(std::errc::broken_pipe, "");
       static_cast<void>(os::had_memory([&] {
         worker->trouble->subject =
@@ -683,7 +683,7 @@ void ProcessPool::distrust(WorkerProcess& worker, Error trouble) {
   if (ending_ || broken_) {  // No job is left to fail for it.
     os::report_quietly(os_, [&] { return "lastref: a worker is killed: " + describe(trouble); });
   }
-  os_.saw(Probe::worker_distrusted);
+  os_.hit(Probe::worker_distrusted);
   if (!worker.trouble) {
     worker.trouble = std::move(trouble);
   }
@@ -716,7 +716,7 @@ bool ProcessPool::reap(std::size_t at, WorkerProcess& worker) {
     }
     wake_all();
     if (!worker.in_flight.empty()) {
-      os_.saw(Probe::worker_died_at_work);
+      os_.hit(Probe::worker_died_at_work);
     }
     // Its jobs are among those that fail.
     queue_.splice(queue_.begin(), worker.in_flight);

@@ -67,7 +67,7 @@ class Watch {
       const bool is_time = ready ? items[0].readable || items[0].hung_up || items[2].hung_up
                                  : failures + 1 == failures_max;
       if (is_time) {
-        os_.saw(Probe::worker_followed_parent);
+        os_.hit(Probe::worker_followed_parent);
         const Status killed = os_.signal_process(self_.get(), os::Signal::kill);
         if (!killed && failures + 1 == failures_max) {
           static_cast<void>(os::had_memory([&] {
@@ -109,8 +109,8 @@ struct Descriptors {
         parent(os, os::Fd{worker::parent_fd}),
         leash(os, os::Fd{worker::leash_fd}) {
     // A program that a task executes is no worker, and would keep these pipes open.
-    os.keep_to_itself(std::array{jobs.fd(), results.fd(), parent.get(), leash.get()},
-                      worker::marker);
+    os.hide_from_children(std::array{jobs.fd(), results.fd(), parent.get(), leash.get()},
+                          worker::marker);
   }
 
   backends::Inbox jobs;

@@ -74,7 +74,7 @@ void WorkerGroup::kill(WorkerProcess& worker) noexcept {
     if (killed || killed.error().code == std::errc::no_such_process) {
       return;
     }
-    os_->saw(Probe::worker_kill_tried_again);
+    os_->hit(Probe::worker_kill_tried_again);
     worker.spared = std::move(killed).error();
   }
 }
@@ -156,7 +156,7 @@ void WorkerGroup::end(bool kills) noexcept {
   }
   for (int looks = 0; !workers_.empty() && looks < looks_max; ++looks) {
     if (!kills) {
-      os_->saw(Probe::worker_overdue);
+      os_->hit(Probe::worker_overdue);
     }
     kill_all();
     wait_for_deaths(look_again, 1);

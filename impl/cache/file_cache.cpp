@@ -13,7 +13,7 @@
 #include "impl/cache/snapshot.hpp"
 #include "impl/cache/space.hpp"
 #include "impl/cache/sweep.hpp"
-#include "impl/os/about.hpp"
+#include "impl/os/with_path.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref {
@@ -239,9 +239,9 @@ class CacheOfOne final : public Cache {
         return false;
       }
       LASTREF_TRY(snapshot,
-                  os::about(preserved->path,
-                            cache::Snapshot::load(
-                                owner_.os(), std::move(preserved->file), numbers_.length)));
+                  os::with_path(preserved->path,
+                                cache::Snapshot::load(
+                                    owner_.os(), std::move(preserved->file), numbers_.length)));
       loaded_ = std::move(snapshot);
       store_.reset();
       is_frozen_ = true;

@@ -198,7 +198,7 @@ os::SharedWord LiveFile::slot_word(std::uint64_t slot) const noexcept {
 bool LiveFile::is_frozen() noexcept {
   const std::uint64_t state = frozen_word().load();
   if (state != open_to_all && state != frozen) {
-    os_.saw(Probe::freeze_finished_by_other);
+    os_.hit(Probe::freeze_finished_by_other);
     freeze();  // The process that began may be dead, and no put under way may succeed after the
                // answer.
   }
@@ -220,7 +220,7 @@ Put LiveFile::refuse(std::uint64_t found) noexcept {
   if (found != sealed) {
     return Put::present;
   }
-  os_.saw(Probe::put_met_seal);
+  os_.hit(Probe::put_met_seal);
   if (!is_frozen()) {
     freeze();  // An outsider has closed the slot.
   }
@@ -238,7 +238,7 @@ std::optional<std::uint64_t> LiveFile::take_space(std::uint64_t size) noexcept {
     if (end.change(at, at + size)) {
       return at;
     }
-    os_.saw(Probe::end_raced);
+    os_.hit(Probe::end_raced);
   }
 }
 
@@ -260,7 +260,7 @@ Status LiveFile::write_record(std::uint64_t at, const RecordHead& head, os::Byte
 /// dead space.
 void LiveFile::give_space_back(std::uint64_t at, std::uint64_t size) noexcept {
   static_cast<void>(os::retry_interrupted([&] { return os_.punch_hole(file_.get(), at, size); }));
-  os_.saw(Probe::record_space_given_back);
+  os_.hit(Probe::record_space_given_back);
   std::uint64_t end = at + size;
   end_word().change(end, at);
 }
@@ -279,7 +279,7 @@ Result<LiveFile::Count> LiveFile::count() {
   // The process that counted it may be dead, or stopped.
   os::SharedWord word = slot_word(head.slot);
   if (std::uint64_t expected = word.load(); expected == empty) {
-    os_.saw(Probe::slot_filled_by_other);
+    os_.hit(Probe::slot_filled_by_other);
     word.change(expected, last);
   }
   return Count{.last = last, .bytes = head.before + record_size(head.size)};
@@ -294,7 +294,7 @@ Result<LiveFile::Count> LiveFile::count_before(std::uint64_t slot,
   if (const std::uint64_t found = slot_word(slot).load(); found != empty) {
     refused = refuse(found);
   } else if (size > shape_.size_limit || now.bytes > shape_.size_limit - size) {
-    os_.saw(Probe::limit_froze_cache);
+    os_.hit(Probe::limit_froze_cache);
     freeze();
     refused = Put::frozen;
   }
@@ -308,7 +308,7 @@ Status LiveFile::count_record(std::uint64_t at,
                               std::optional<Put>& refused) {
   os::SharedWord word = last_word();
   for (std::uint64_t expected = last; !word.change(expected, at); expected = last) {
-    os_.saw(Probe::limit_raced);
+    os_.hit(Probe::limit_raced);
     LASTREF_TRY(now, count_before(head.slot, record_size(head.size), refused));
     if (refused) {
       return ok();
@@ -374,7 +374,7 @@ Result<Put> LiveFile::write_and_publish(std::uint64_t at,
   std::uint64_t found = empty;
   if (!slot_word(head.slot).change(found, at) && found != at) {
     // A record that was counted stays where it is: the next put checks it.
-    os_.saw(Probe::slot_raced);
+    os_.hit(Probe::slot_raced);
     if (shape_.size_limit == 0) {
       give_space_back(at, size);
     }
@@ -411,11 +411,11 @@ Result<const LiveFile::Reach*> LiveFile::reach(std::uint64_t end) {
   made->map = std::make_shared<const os::UniqueMap>(std::move(map));
   made->end.store(there, std::memory_order_relaxed);
   if (!reach_.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) {
-    os_.saw(Probe::map_raced);
+    os_.hit(Probe::map_raced);
     return reach(end);  // Another thread was faster.
   }
   if (known != nullptr) {
-    os_.saw(Probe::cache_mapped_anew);
+    os_.hit(Probe::cache_mapped_anew);
     known->older = old_.load();
     while (!old_.compare_exchange_weak(known->older, known)) {
     }
@@ -485,11 +485,11 @@ Result<std::optional<std::vector<std::byte>>> LiveFile::read(std::uint64_t slot)
   const RecordHead head = record_head_of(bytes);
   const std::uint64_t starts_at = at + record_head_size;
   if (head_count != bytes.size() || head.slot != slot) {
-    os_.saw(Probe::bad_record_refused);
+    os_.hit(Probe::bad_record_refused);
     return malformed("a record of another slot");
   }
   if (starts_at > status.size || head.size > status.size - starts_at) {
-    os_.saw(Probe::record_behind_end_refused);
+    os_.hit(Probe::record_behind_end_refused);
     return malformed("a record past the end of the file");
   }
   LASTREF_TRY(value, new_vector<std::byte>(static_cast<std::size_t>(head.size)));

@@ -15,7 +15,7 @@
 #include "impl/cache/snapshot.hpp"
 #include "impl/cache/sweep.hpp"
 #include "impl/cache/words.hpp"
-#include "impl/os/about.hpp"
+#include "impl/os/with_path.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref {
@@ -135,7 +135,7 @@ class SharedFileCache final : public MultiprocessFileCache {
       const OldMapsDropped dropped(live);
       auto done = live->put(slot, value);
       if (!done) {
-        return cache::about(std::move(done).error(), path_of(live_handle_));
+        return cache::failure_at(std::move(done).error(), path_of(live_handle_));
       }
       const cache::Put outcome = *done;
       if (outcome == cache::Put::no_space) {
@@ -261,7 +261,7 @@ class SharedFileCache final : public MultiprocessFileCache {
       LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
       Result<Found> found = act(*live);
       if (!found) {
-        return cache::about(std::move(found).error(), path_of(live_handle_));
+        return cache::failure_at(std::move(found).error(), path_of(live_handle_));
       }
       return found;
     }
@@ -297,9 +297,10 @@ class SharedFileCache final : public MultiprocessFileCache {
     if (!preserved) {
       return false;
     }
-    LASTREF_TRY(snapshot,
-                os::about(preserved->path,
-                          cache::Snapshot::load(owner_.os(), std::move(preserved->file), length_)));
+    LASTREF_TRY(
+        snapshot,
+        os::with_path(preserved->path,
+                      cache::Snapshot::load(owner_.os(), std::move(preserved->file), length_)));
     std::string its_handle = handle_of_loaded(std::move(preserved->path));
     // Other users of the old file put nothing more into it.
     live.freeze();
@@ -356,7 +357,7 @@ Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::make(
                                             .size_limit = numbers.size_limit,
                                             .is_durable = options.is_durable});
     if (!created) {
-      return cache::about(std::move(created).error(), own.path() + " (the slots of a cache)");
+      return cache::failure_at(std::move(created).error(), own.path() + " (the slots of a cache)");
     }
     auto live = *std::move(created);
     auto made = std::make_unique<SharedFileCache>(
@@ -375,9 +376,9 @@ Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::attach(
     if (!parsed.is_live) {
       // The cache that preloaded it has checked all of it.
       LASTREF_TRY(snapshot,
-                  os::about(parsed.path,
-                            cache::Snapshot::load(
-                                os, std::move(file), parsed.length, cache::Check::as_used)));
+                  os::with_path(parsed.path,
+                                cache::Snapshot::load(
+                                    os, std::move(file), parsed.length, cache::Check::as_used)));
       auto attached = std::make_unique<SharedFileCache>(os, nullptr, CacheOptions(), parsed.length);
       attached->open_loaded(std::move(snapshot), attached->handle_of_loaded(parsed.path));
       return attached;
@@ -386,7 +387,7 @@ Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::attach(
       return open_own(os, cache::words_path(folder_number, base_of(parsed.path)), /*write=*/true);
     };
     LASTREF_TRY(live,
-                os::about(parsed.path, cache::LiveFile::open(os, std::move(file), open_words)));
+                os::with_path(parsed.path, cache::LiveFile::open(os, std::move(file), open_words)));
     if (live->id() != parsed.id) {
       return failure(std::errc::bad_message, "another cache has the name " + parsed.path);
     }

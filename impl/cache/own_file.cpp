@@ -105,7 +105,7 @@ constexpr os::LockRange whole_file = {.kind = os::LockKind::exclusive, .start = 
 
 }  // namespace
 
-tl::unexpected<Error> about(Error error, const std::string& path) {
+tl::unexpected<Error> failure_at(Error error, const std::string& path) {
   if (error.call != Call::none) {
     error.subject = path;
   }
@@ -226,7 +226,7 @@ Result<OwnFile> OwnFile::make_lock(os::Os& os,
         !locked && (locked.error().code == std::errc::permission_denied ||
                     locked.error().code == std::errc::resource_unavailable_try_again);
     if (!locked && (!is_swept || n == tries)) {
-      return about(locked.error(), made.path());
+      return failure_at(locked.error(), made.path());
     }
     const auto there = os.status_at(made.path());
     if (locked && there && is_same(*there, made.status_)) {
@@ -237,7 +237,7 @@ Result<OwnFile> OwnFile::make_lock(os::Os& os,
       return is_gone ? failure(std::errc::device_or_resource_busy, made.path() + " (swept)")
                      : failure(there.error());
     }
-    os.saw(Probe::new_cache_swept);
+    os.hit(Probe::new_cache_swept);
   }
 }
 
@@ -294,7 +294,7 @@ Status OwnFile::remove_name() noexcept {
   auto there = os_->status_at(where_);
   if (there && !is_same(*there, status_)) {
     // Another process has put another file there, which the tracker would take for ours.
-    os_->saw(Probe::anothers_cache_spared);
+    os_->hit(Probe::anothers_cache_spared);
     hand_over();
     return ok();
   }
@@ -365,12 +365,12 @@ Result<bool> publish(os::Os& os,
     LASTREF_CHECK(rehearse(os, *references, file, folder));
   }
   if (Status written = write(open.get()); !written) {
-    return about(std::move(written).error(), file.path());
+    return failure_at(std::move(written).error(), file.path());
   }
   os::UniqueFd open_folder;
   if (options.is_durable) {
     if (Status synced = os::sync_file(os, open.get()); !synced) {
-      return about(std::move(synced).error(), file.path());
+      return failure_at(std::move(synced).error(), file.path());
     }
     // Opened now, when an error leaves nothing.
     LASTREF_TRY(opened, os::open_file(os, folder, {.folder = true}));
@@ -393,12 +393,12 @@ Result<bool> publish(os::Os& os,
       file.hand_over();
     }
     if (Status synced = open_folder ? os::sync_file(os, open_folder.get()) : ok(); !synced) {
-      return about(std::move(synced).error(), folder);
+      return failure_at(std::move(synced).error(), folder);
     }
     return true;
   }
   if (!options.overwrite && renamed.error().code == std::errc::file_exists) {
-    os.saw(Probe::preserve_lost);
+    os.hit(Probe::preserve_lost);
     return false;
   }
   return failure(renamed.error());

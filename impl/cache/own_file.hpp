@@ -13,7 +13,7 @@ namespace lastref::cache {
 
 /// Returns the error with the path of the file instead of a descriptor. An error that has no call
 /// is returned unchanged.
-tl::unexpected<Error> about(Error error, const std::string& path);
+tl::unexpected<Error> failure_at(Error error, const std::string& path);
 
 /// The folder for files of caches, absolute, as it is configured now: `wanted`, or by default
 /// $XDG_CACHE_HOME/lastref, or ~/.cache/lastref. Nothing is made.

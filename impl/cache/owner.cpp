@@ -44,7 +44,7 @@ Status Owner::check_slot(std::uint64_t slot, std::uint64_t length) {
 }
 
 void Owner::warn_of_space(std::uint64_t slot, std::size_t size) noexcept {
-  os_.saw(Probe::cache_out_of_space);
+  os_.hit(Probe::cache_out_of_space);
   if (!has_warned_.exchange(true)) {
     static_cast<void>(os::had_memory([&] {
       const std::string where = options_.folder ? " in " + *options_.folder : "";

@@ -89,7 +89,7 @@ Status Snapshot::check(std::uint64_t slot, const Entry& entry) const {
     return malformed("slot " + std::to_string(slot) + " points into the entries");
   }
   if (entry.offset > size_ || static_cast<std::uint64_t>(entry.size) > size_ - entry.offset) {
-    os_.saw(Probe::torn_entry_refused);
+    os_.hit(Probe::torn_entry_refused);
     return malformed("slot " + std::to_string(slot) + " points past the end of the file");
   }
   return ok();
@@ -132,7 +132,7 @@ Result<std::unique_ptr<Snapshot>> Snapshot::load(os::Os& os,
     return malformed("no regular file");
   }
   if (length > status.size / entry_size) {
-    os.saw(Probe::short_snapshot_refused);
+    os.hit(Probe::short_snapshot_refused);
     return malformed("shorter than the entries of " + std::to_string(length) + " slots");
   }
   std::unique_ptr<Snapshot> snapshot(new Snapshot(os, std::move(file), length, status.size));

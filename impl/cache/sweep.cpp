@@ -108,10 +108,10 @@ Status sweep_one(os::Os& os, const std::string& folder, const std::string& name)
   LASTREF_TRY(locked, os.status(lock.get()));
   const auto there = os.status_at(path);
   if (!there || !is_same(locked, *there)) {
-    os.saw(Probe::cache_sweep_raced);
+    os.hit(Probe::cache_sweep_raced);
     return status_of(there);
   }
-  os.saw(Probe::dead_cache_swept);
+  os.hit(Probe::dead_cache_swept);
   const std::string base = name.substr(0, name.size() - std::string_view(lock_ending).size());
   LASTREF_CHECK(remove_live(os, folder + '/' + base + live_ending));
   LASTREF_CHECK(remove_own(os, folder + '/' + base + part_ending));

@@ -25,7 +25,7 @@ Result<Words> make_words_in(os::Os& os,
   LASTREF_TRY(own, OwnFile::make_at(os, references, words_path(folder_number, base)));
   os::UniqueFd file = own.take_open();
   if (Status written = write_zeros(os, file.get(), 0, size); !written) {
-    return about(std::move(written).error(), own.path());
+    return failure_at(std::move(written).error(), own.path());
   }
   return Words{.own = std::move(own), .file = std::move(file), .folder_number = folder_number};
 }

@@ -140,9 +140,9 @@ FileStatus status_from(const struct statx& from) noexcept {
           .mode = from.stx_mode & permission_bits,
           .owner = from.stx_uid,
           .kind = kind_of(from.stx_mode),
-          .born = has_birth ? static_cast<std::uint64_t>(birth.tv_sec) * nanoseconds_of_a_second +
-                                  birth.tv_nsec
-                            : 0};
+          .btime = has_birth ? static_cast<std::uint64_t>(birth.tv_sec) * nanoseconds_of_a_second +
+                                   birth.tv_nsec
+                             : 0};
 }
 
 FileKind kind_of_entry(Fd folder, unsigned char type, const char* name) noexcept {
@@ -280,7 +280,7 @@ pollfd to_pollfd(const PollItem& item) noexcept {
 }
 
 /// A closed end does not block either: the end of a pipe is POLLHUP alone.
-void tell(PollItem& item, short events) noexcept {
+void set_ready(PollItem& item, short events) noexcept {
   const bool over = has(events, POLLHUP | POLLERR);
   item.readable = item.want_read && (over || has(events, POLLIN));
   item.writable = item.want_write && (over || has(events, POLLOUT));
@@ -368,7 +368,7 @@ std::optional<std::string> KernelOs::environment(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-void KernelOs::keep_to_itself(std::span<const Fd> fds, const std::string& variable) noexcept {
+void KernelOs::hide_from_children(std::span<const Fd> fds, const std::string& variable) noexcept {
   for (const Fd fd : fds) {
     // If it is not open, no other program can get it.
     ::fcntl(number(fd), F_SETFD, FD_CLOEXEC);
@@ -845,7 +845,7 @@ Result<std::size_t> KernelOs::poll(std::span<PollItem> items,
     return failed(Call::poll, std::string());
   }
   for (std::size_t i = 0; i < items.size(); ++i) {
-    tell(items[i], asked[i].revents);
+    set_ready(items[i], asked[i].revents);
   }
   return static_cast<std::size_t>(count);
 }
@@ -875,7 +875,7 @@ Result<std::optional<ChildExit>> KernelOs::wait_child(Fd process) noexcept {
   if (errno != ECHILD) {
     return failed(Call::wait_child, process);
   }
-  return end_of_nobodys(process);
+  return exit_status_of_detached(process);
 }
 
 Pid KernelOs::process_id() noexcept {
@@ -908,11 +908,11 @@ Status KernelOs::unblock_signal(Signal signal) noexcept {
 }
 
 Pid KernelOs::thread_id() noexcept {
-  struct Known {
+  struct CachedThreadId {
     std::uint64_t process = 0;
     Pid id = 0;
   };
-  thread_local Known known;
+  thread_local CachedThreadId known;
   // A forked child has a copy of its parent's thread number.
   if (const std::uint64_t process = token_of_process(); known.process != process) {
     known = {.process = process, .id = ::gettid()};

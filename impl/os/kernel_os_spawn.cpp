@@ -42,7 +42,7 @@ namespace lastref::os {
 namespace {
 
 /// What to start, and the result.
-struct Birth {
+struct SpawnRequest {
   const char* program = nullptr;
   bool is_searched = false;  ///< on PATH
   const posix_spawn_file_actions_t* actions = nullptr;
@@ -136,33 +136,37 @@ bool is_child(int process) noexcept {
 }
 
 /// Starts the process as a child of the caller.
-void start_child(Birth& birth) noexcept {
-  const auto spawn = birth.is_searched ? ::posix_spawnp : ::posix_spawn;
-  birth.error = spawn(
-      &birth.pid, birth.program, birth.actions, birth.attributes, birth.arguments, birth.variables);
-  if (birth.error != 0) {
+void start_child(SpawnRequest& request) noexcept {
+  const auto spawn = request.is_searched ? ::posix_spawnp : ::posix_spawn;
+  request.error = spawn(&request.pid,
+                        request.program,
+                        request.actions,
+                        request.attributes,
+                        request.arguments,
+                        request.variables);
+  if (request.error != 0) {
     return;
   }
-  birth.process = pidfd_open(birth.pid);
-  if (birth.process < 0) {
-    birth.error = errno;
-    const bool is_refused = birth.error == EPERM || birth.error == ENOSYS;
-    birth.failed = is_refused ? Call::open_process : Call::spawn;
-    kill_and_reap(birth.pid);
-  } else if (!is_child(birth.process)) {
-    ::close(birth.process);
-    birth.error = ESRCH;
+  request.process = pidfd_open(request.pid);
+  if (request.process < 0) {
+    request.error = errno;
+    const bool is_refused = request.error == EPERM || request.error == ENOSYS;
+    request.failed = is_refused ? Call::open_process : Call::spawn;
+    kill_and_reap(request.pid);
+  } else if (!is_child(request.process)) {
+    ::close(request.process);
+    request.error = ESRCH;
   }
 }
 
-constexpr unsigned long flags_of_a = CLONE_VM | CLONE_VFORK | CLONE_FILES;
+constexpr unsigned long intermediate_flags = CLONE_VM | CLONE_VFORK | CLONE_FILES;
 
 // A child that shares our stack may not return from the function that made the call, so the call is
 // made inline, and only A uses the functions that are called after it. Compiled as a function of
 // its own.
 #if defined(__x86_64__)
 
-constexpr bool can_have_nobodys = true;
+constexpr bool can_spawn_detached = true;
 
 [[gnu::always_inline]] inline long clone_here(unsigned long flags, int* process) noexcept {
   long result = SYS_clone;
@@ -184,7 +188,7 @@ constexpr bool can_have_nobodys = true;
 
 #elif defined(__aarch64__)
 
-constexpr bool can_have_nobodys = true;
+constexpr bool can_spawn_detached = true;
 
 [[gnu::always_inline]] inline long clone_here(unsigned long flags, int* process) noexcept {
   register long call asm("x8") = SYS_clone;
@@ -210,7 +214,7 @@ constexpr bool can_have_nobodys = true;
 
 #else
 
-constexpr bool can_have_nobodys = false;
+constexpr bool can_spawn_detached = false;
 
 inline long clone_here(unsigned long, int*) noexcept {
   return -ENOSYS;
@@ -242,14 +246,14 @@ void allow_many_descriptors() noexcept {
 }
 
 /// Returns the pid of A, which has run and ended, and is not reaped; or a negative errno.
-[[gnu::noinline]] long run_a(Birth* birth) noexcept {
-  const long pid = clone_here(flags_of_a, nullptr);
+[[gnu::noinline]] long run_intermediate(SpawnRequest* request) noexcept {
+  const long pid = clone_here(intermediate_flags, nullptr);
   if (pid == 0) {
     keep_dead_children();
-    if (birth->many_fds) {
+    if (request->many_fds) {
       allow_many_descriptors();
     }
-    start_child(*birth);
+    start_child(*request);
     leave_here();
   }
   return pid;
@@ -292,15 +296,15 @@ void reap_a(long pid) noexcept {
 }
 
 /// Starts the process as no child of ours. False if that is not supported here: nothing was tried.
-bool start_nobodys(Birth& birth) noexcept {
-  if (!can_have_nobodys) {
+bool spawn_detached(SpawnRequest& request) noexcept {
+  if (!can_spawn_detached) {
     return false;
   }
   // A handler that ran in A would run in our memory as another process.
   const WithSignals none(every_signal());
-  const long pid = run_a(&birth);
+  const long pid = run_intermediate(&request);
   if (pid < 0) {
-    birth.error = static_cast<int>(-pid);
+    request.error = static_cast<int>(-pid);
     return true;
   }
   reap_a(pid);
@@ -330,7 +334,7 @@ void reap_in_background(pid_t pid, int process) noexcept {
   ::pthread_attr_destroy(&detached);
 }
 
-bool ask_how_one_ended() noexcept {
+bool probe_exit_report() noexcept {
   const WithSignals none(every_signal());
   int process = -1;
   const long pid = run_idle(&process);
@@ -516,18 +520,18 @@ int pidfd_open(pid_t pid) noexcept {
   return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0U));
 }
 
-bool tells_how_nobodys_end() noexcept {
+bool reports_exit_of_detached() noexcept {
   enum : int { unknown, no, yes };
   static std::atomic<int> answer = unknown;
   int known = answer.load(std::memory_order_relaxed);
   if (known == unknown) {
-    known = can_have_nobodys && ask_how_one_ended() ? yes : no;
+    known = can_spawn_detached && probe_exit_report() ? yes : no;
     answer.store(known, std::memory_order_relaxed);
   }
   return known == yes;
 }
 
-Result<std::optional<ChildExit>> end_of_nobodys(Fd process) noexcept {
+Result<std::optional<ChildExit>> exit_status_of_detached(Fd process) noexcept {
   // It may be reaped between two requests, but only once.
   for (int tries = 0; tries < 2; ++tries) {
     const std::optional<PidfdInfo> info = info_of(number(process));
@@ -544,7 +548,7 @@ Result<std::optional<ChildExit>> end_of_nobodys(Fd process) noexcept {
       return left;
     }
   }
-  if (tells_how_nobodys_end()) {
+  if (reports_exit_of_detached()) {
     return std::nullopt;  // Not reaped, and there is no /proc: try later.
   }
   errno = ECHILD;
@@ -584,29 +588,29 @@ Result<Child> KernelOs::spawn_within_memory(const SpawnOptions& options) {
   }
   const std::vector<char*> argument_pointers = pointers_to(strings);
   const std::vector<char*> variable_pointers = pointers_to(variables);
-  Birth birth{.program = program.c_str(),
-              .is_searched = program.find('/') == std::string::npos,
-              .actions = actions.get(),
-              .attributes = attributes.get(),
-              .arguments = argument_pointers.data(),
-              .variables = variable_pointers.data(),
-              .many_fds = options.many_fds};
-  const bool is_childs_end_needed = options.end_wanted && !tells_how_nobodys_end();
-  if (is_childs_end_needed || !start_nobodys(birth)) {
-    start_child(birth);
+  SpawnRequest request{.program = program.c_str(),
+                       .is_searched = program.find('/') == std::string::npos,
+                       .actions = actions.get(),
+                       .attributes = attributes.get(),
+                       .arguments = argument_pointers.data(),
+                       .variables = variable_pointers.data(),
+                       .many_fds = options.many_fds};
+  const bool is_childs_end_needed = options.end_wanted && !reports_exit_of_detached();
+  if (is_childs_end_needed || !spawn_detached(request)) {
+    start_child(request);
   }
-  if (birth.error != 0) {
-    return spawn_failure(birth.error, birth.failed, program);
+  if (request.error != 0) {
+    return spawn_failure(request.error, request.failed, program);
   }
-  const int process = above_standard(birth.process);
+  const int process = above_standard(request.process);
   if (process < 0) {
-    auto why = failed_process(Call::spawn, birth.pid);
+    auto why = failed_process(Call::spawn, request.pid);
     return why;
   }
   if (!options.end_wanted) {
-    reap_in_background(birth.pid, process);
+    reap_in_background(request.pid, process);
   }
-  return Child{.pid = birth.pid, .process = Fd{process}};
+  return Child{.pid = request.pid, .process = Fd{process}};
 }
 
 }  // namespace lastref::os

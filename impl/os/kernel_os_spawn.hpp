@@ -32,11 +32,11 @@ namespace lastref::os {
 int pidfd_open(pid_t pid) noexcept;
 
 /// Whether the kernel reports the exit of a process that is not our child. Tested once.
-bool tells_how_nobodys_end() noexcept;
+bool reports_exit_of_detached() noexcept;
 
 /// The exit of the process, if it has ended. `process` is no child of ours.
 ///
 /// Errors          no_child_process: it is dead, and the kernel does not report how it ended.
-Result<std::optional<ChildExit>> end_of_nobodys(Fd process) noexcept;
+Result<std::optional<ChildExit>> exit_status_of_detached(Fd process) noexcept;
 
 }  // namespace lastref::os

@@ -151,19 +151,19 @@ Status write_all_at(Os& os, Fd fd, Bytes bytes, std::uint64_t offset) noexcept {
 }
 
 void report_quietly(Os& os, std::string_view line) noexcept {
-  const std::uint64_t unsaid = os.unsaid.exchange(0);
+  const std::uint64_t dropped = os.dropped_messages.exchange(0);
   std::string message;
   const bool is_whole = had_memory([&] {
     message = line.substr(0, line.find_last_not_of('\n') + 1);
-    const std::string note = unsaid == 0 ? std::string()
-                                         : "lastref: " + std::to_string(unsaid) +
-                                               " messages before this were not read\n";
+    const std::string note = dropped == 0 ? std::string()
+                                          : "lastref: " + std::to_string(dropped) +
+                                                " messages before this were not read\n";
     cut_to(message, message_max - note.size() - 1);
     message = note + message + '\n';
   });
   // In one piece, so that lines of several processes do not mix.
   if (!is_whole || !is_read(os) || !write_all(os, Fd::standard_error, bytes_of(message))) {
-    os.unsaid += unsaid + 1;
+    os.dropped_messages += dropped + 1;
   }
 }
 

@@ -52,7 +52,7 @@ void report_quietly(Os& os, Text&& text) noexcept {
   if (had_memory([&] { line = std::forward<Text>(text)(); })) {
     report_quietly(os, std::string_view(line));
   } else {
-    ++os.unsaid;
+    ++os.dropped_messages;
   }
 }
 

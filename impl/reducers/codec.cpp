@@ -45,7 +45,7 @@ void put(Packed& into, const Strides& strides) {
 void put(Packed& into, const Identity& identity) {
   put(into, identity.device);
   put(into, identity.inode);
-  put(into, identity.born);
+  put(into, identity.btime);
 }
 
 template <typename Value>
@@ -102,7 +102,7 @@ class Reader : public os::Unpacker {
     Identity taken;
     taken.device = number<std::uint64_t>();
     taken.inode = number<std::uint64_t>();
-    taken.born = number<std::uint64_t>();
+    taken.btime = number<std::uint64_t>();
     return taken;
   }
 

@@ -6,7 +6,7 @@
 
 #include "impl/array/layout.hpp"
 #include "impl/array/npy_open.hpp"
-#include "impl/os/about.hpp"
+#include "impl/os/with_path.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref {
@@ -19,14 +19,14 @@ Result<MemoryRef> map_part(os::Os& os,
                            std::function<void()> when_unmapped) {
   const bool writes = view.mode != MapMode::read && view.mode != MapMode::copy_on_write;
   LASTREF_TRY(file, os::open_file(os, view.filename, {.write = writes}));
-  LASTREF_TRY(status, os::about(view.filename, os.status(file.get())));
+  LASTREF_TRY(status, os::with_path(view.filename, os.status(file.get())));
   if (view.identity && !is_same(*view.identity, os::identity_of(status))) {
-    os.saw(Probe::other_file_refused);
+    os.hit(Probe::other_file_refused);
     return failure(std::errc::identifier_removed,
                    view.filename + " (another file has the name of the one that was sent)");
   }
   if (view.offset > status.size || size > status.size - view.offset) {
-    os.saw(Probe::short_file_refused);
+    os.hit(Probe::short_file_refused);
     return failure(std::errc::invalid_argument, view.filename + " is shorter than the view of it");
   }
   return Memory::map_open(os,

@@ -149,7 +149,7 @@ class ForwardReducer::Dumping {
       : mine_(reducer.mine_.here()), identity_(std::move(identity)) {
     const os::MonitorLock held(*mine_.monitor);
     while (!mine_.dumping.insert(identity_).second) {
-      reducer.os_.saw(Probe::dump_shared);
+      reducer.os_.hit(Probe::dump_shared);
       mine_.monitor->wait();
     }
   }
@@ -256,7 +256,7 @@ Result<Sent> ForwardReducer::reduce_mapped(const Array& array) {
   std::optional<Reference> reference;
   if (receiver_ && receiver_->is_temporary(view->filename)) {
     // Otherwise its file would be removed with our last view, before the receiver has opened it.
-    os_.saw(Probe::received_array_sent_on);
+    os_.hit(Probe::received_array_sent_on);
     Resource file{.type = ResourceType::file, .name = view->filename};
     LASTREF_CHECK(references_->hold(file));
     reference = Reference(os_, references_, std::move(file));
@@ -286,10 +286,10 @@ Result<std::optional<Reference>> ForwardReducer::lend_known(
       return failure(there.error());
     }
     // Another process has removed it. Processes that map it keep their maps.
-    os_.saw(Probe::array_dumped_anew);
+    os_.hit(Probe::array_dumped_anew);
     LASTREF_CHECK(resources_->release(*file));
   }
-  os_.saw(Probe::file_not_lent);
+  os_.hit(Probe::file_not_lent);
   take_file(array.identity());
   return std::optional<Reference>();
 }

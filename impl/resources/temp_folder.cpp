@@ -134,7 +134,7 @@ Status delete_empty(os::Os& os, const std::string& path) {
     if (attempts == attempts_max) {
       return removed;
     }
-    os.saw(Probe::deletion_tried_again);
+    os.hit(Probe::deletion_tried_again);
     wait(os, os.now() + pause);
   }
 }
@@ -195,7 +195,7 @@ Result<TempFolder> temp_dir(os::Os& os,
       if (usable) {
         return on_shared_memory(name);
       }
-      os.saw(Probe::shared_memory_passed_over);
+      os.hit(Probe::shared_memory_passed_over);
     }
     for (const std::string& location : usual_locations(os)) {
       const auto path = absolute_path(os, location);
@@ -245,7 +245,7 @@ Status remove_probes(os::Os& os, const std::string& location) {
         if (status && status->owner == os.user_id()) {
           // Only if it is empty: then it is worth nothing, even to a process that is alive.
           if (os.remove_folder(probe)) {
-            os.saw(Probe::dead_probe_removed);
+            os.hit(Probe::dead_probe_removed);
           }
         }
       }

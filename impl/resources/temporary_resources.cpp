@@ -13,8 +13,8 @@
 #include <lastref/probe.hpp>
 #include <lastref/temporary_resources.hpp>
 
-#include "impl/os/about.hpp"
 #include "impl/os/folders.hpp"
+#include "impl/os/with_path.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref {
@@ -64,7 +64,7 @@ tl::unexpected<Error> canceled(const std::string& id) {
 
 /// Whether the folder is ours, and no other user can enter it.
 Status check_private(os::Os& os, os::Fd folder, const std::string& path) {
-  LASTREF_TRY(status, os::about(path, os.status(folder)));
+  LASTREF_TRY(status, os::with_path(path, os.status(folder)));
   if (status.owner != os.user_id()) {
     return failure(std::errc::permission_denied, path + " (another user's)");
   }
@@ -200,7 +200,7 @@ Result<std::unique_ptr<TemporaryResources>> TemporaryResources::make(
 /// A forked child has copies of all objects here, and owns none of them.
 Result<TemporaryResources::Visit> TemporaryResources::enter_process() const {
   if (os_.process_token() != token_) {
-    os_.saw(Probe::resources_of_parent_refused);
+    os_.hit(Probe::resources_of_parent_refused);
     return failure(std::errc::operation_not_permitted,
                    "the temporary resources of process " + std::to_string(process_));
   }
@@ -311,7 +311,7 @@ auto TemporaryResources::enter(const TempFolder& location)
   if (!usable) {
     const bool is_strange = !made && !made_.contains(location.path);
     if (is_strange) {
-      os_.saw(Probe::strange_folder_refused);
+      os_.hit(Probe::strange_folder_refused);
     }
     if (made) {
       static_cast<void>(os_.remove_folder(path));
@@ -330,7 +330,7 @@ void TemporaryResources::take_back(Context& context) {
     return folder->resource.name == context.location->path && !folder->is_finalised;
   });
   if (found != left_.end()) {
-    os_.saw(Probe::folder_taken_back);
+    os_.hit(Probe::folder_taken_back);
     context.folder = *found;
     context.has_file = true;
     left_.erase(found);
@@ -356,7 +356,7 @@ auto TemporaryResources::folder_of(Context& context) -> Attempted<std::shared_pt
   }
   if (!folder->open) {
     if (std::exchange(folder->is_identified, false)) {
-      os_.saw(Probe::removed_folder_made_again);
+      os_.hit(Probe::removed_folder_made_again);
       // Another process has removed it. If this process dies before it has registered the new
       // identity, the name stays counted without one.
       LASTREF_CHECK(references_->identify(folder->resource, std::nullopt));
@@ -381,7 +381,7 @@ auto TemporaryResources::folder_of(Context& context) -> Attempted<std::shared_pt
                : status_of(status);
     folder->is_identified = identified.has_value();
     if (!identified) {  // It can be used all the same.
-      os_.saw(Probe::folder_known_by_name);
+      os_.hit(Probe::folder_known_by_name);
       os::report_quietly(os_, [&] {
         return "lastref: " + folder->resource.name +
                " is known by its name alone: " + describe(identified.error());
@@ -435,7 +435,7 @@ Status TemporaryResources::fill(os::UniqueFd file,
 }
 
 void TemporaryResources::discard(const os::PathAt& part) {
-  os_.saw(Probe::part_discarded);
+  os_.hit(Probe::part_discarded);
   if (const Status removed = os::discard(os_, part); !removed) {
     os::report_quietly(
         os_, [&] { return "lastref: an incomplete file remains: " + describe(removed.error()); });
@@ -483,7 +483,7 @@ auto TemporaryResources::attempt(Context& context, const std::function<Status(os
                              : failure(static_cast<Error&&>(begun.error()));
   if (!filled && !is_refused) {
     filled =
-        os::within_memory("a file", [&] { return os::about(file->path(), std::move(filled)); });
+        os::within_memory("a file", [&] { return os::with_path(file->path(), std::move(filled)); });
   }
   auto cause = filled || is_refused ? AttemptError::Cause::other : AttemptError::Cause::location;
   const os::MonitorLock held(*monitor_);
@@ -492,7 +492,7 @@ auto TemporaryResources::attempt(Context& context, const std::function<Status(os
     filled = os::within_memory("a file", [&]() -> Status { return at_exit(context.id); });
   } else if (filled && context.folder != folder) {
     // The context was cleaned up, or another thread got an error here and chose another location.
-    os_.saw(Probe::file_finished_too_late);
+    os_.hit(Probe::file_finished_too_late);
     static_cast<void>(os::discard(os_, whole));
     filled = os::within_memory("a file", [&]() -> Status { return canceled(context.id); });
     cause = context.is_open ? AttemptError::Cause::location : AttemptError::Cause::other;
@@ -517,7 +517,7 @@ auto TemporaryResources::attempt(Context& context, const std::function<Status(os
 
 /// Releases a location that has failed. Called with the monitor held.
 void TemporaryResources::abandon(Context& context) {
-  os_.saw(Probe::location_abandoned);
+  os_.hit(Probe::location_abandoned);
   context.shared_memory_failed = true;
   context.location.reset();
   if (const std::shared_ptr<Folder> folder = std::exchange(context.folder, nullptr)) {
@@ -543,7 +543,7 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::publish(
       const bool is_gone = file.error().code == std::errc::no_such_file_or_directory;
       const os::MonitorLock held(*monitor_);
       if (context->shared_memory_failed != had_failed) {
-        os_.saw(Probe::others_chose_location);
+        os_.hit(Probe::others_chose_location);
         continue;  // They were faster.
       }
       if (is_gone && lives < lives_of_a_folder_max) {
@@ -631,7 +631,7 @@ std::unique_ptr<os::ExitHook> TemporaryResources::finalise_at_exit(
     }
     life->is_at_exit = true;
     if (left && !left->is_finalised) {
-      life->manager->os_.saw(Probe::folder_deleted_at_exit);
+      life->manager->os_.hit(Probe::folder_deleted_at_exit);
     }
     if (left) {
       life->manager->finalise(*left);
@@ -698,7 +698,7 @@ void TemporaryResources::delete_or_leave(const std::shared_ptr<Folder>& folder,
     static_cast<void>(let_go_of_files(*folder));
     static_cast<void>(references_->forget(folder->resource));
   } else {
-    os_.saw(Probe::folder_left_to_exit);
+    os_.hit(Probe::folder_left_to_exit);
     left_.push_back(folder);
   }
 }

@@ -108,7 +108,7 @@ bool Cleaner::is_under_way(const Resource& resource) {
     if (!background_->take_back(job->first)) {
       return true;
     }
-    os_.saw(Probe::clean_up_taken_back);
+    os_.hit(Probe::clean_up_taken_back);
     job->second.is_aside = false;
     --aside_;
     queue(job);
@@ -120,7 +120,7 @@ bool Cleaner::is_under_way(const Resource& resource) {
 void Cleaner::cancel(const Resource& resource) {
   if (!is_under_way(resource)) {
     if (const auto job = find(resource); job != jobs_.end()) {
-      os_.saw(Probe::clean_up_canceled);
+      os_.hit(Probe::clean_up_canceled);
       remove(job);
     }
   }
@@ -238,7 +238,7 @@ bool Cleaner::goes_aside(Job& job, int& budget) {
     if (started) {
       background_ = *std::move(started);
     } else {
-      os_.saw(Probe::clean_up_without_thread);
+      os_.hit(Probe::clean_up_without_thread);
       alone_until_ = last_step_ + pause_between_starts;
       os::report_quietly(os_, [&] {
         return "lastref tracker: clean-up may delay its clients: " + describe(started.error());
@@ -269,7 +269,7 @@ void Cleaner::conclude(Jobs::iterator job, os::Instant now, std::vector<Cleaned>
   if (!*end && !done.is_last_attempt && done.attempts + 1 < options_.attempts &&
       (is_refusal(end->error().code) ||
        (done.resource.type == ResourceType::folder && !done.is_no_folder))) {
-    os_.saw(Probe::clean_up_tried_again);
+    os_.hit(Probe::clean_up_tried_again);
     ++done.attempts;
     done.due = now + options_.pause;
     queue(job);
@@ -300,7 +300,7 @@ bool Cleaner::matches_identity(Job& job, const os::FileStatus& status) {
   const Identity seen = os::identity_of(status);
   job.identity_mismatch = job.identity && !is_same(*job.identity, seen);
   if (job.identity_mismatch) {
-    os_.saw(Probe::anothers_thing_spared);
+    os_.hit(Probe::anothers_thing_spared);
   }
   if (!job.identity) {
     job.identity = seen;
@@ -381,7 +381,7 @@ std::optional<Status> Cleaner::work_on_folder(Job& job, int& budget) {
       return end;
     }
   }
-  os_.saw(Probe::clean_up_in_many_steps);
+  os_.hit(Probe::clean_up_in_many_steps);
   return std::nullopt;
 }
 

@@ -121,10 +121,10 @@ void Client::State::clean_up_behind_tracker() {
       static_cast<void>(reclaim_tree(os_, paths_, swept));
     }
     if (swept.trees > 0) {
-      os_.saw(Probe::root_swept_behind_tracker);
+      os_.hit(Probe::root_swept_behind_tracker);
     }
     if (swept.alive > 0 && parts_.listener) {
-      os_.saw(Probe::tracker_started_for_others);
+      os_.hit(Probe::tracker_started_for_others);
       static_cast<void>(spawn_tracker());
     }
   }
@@ -241,7 +241,7 @@ Status Client::State::hold(const Resource& resource) {
   const std::uint64_t mine = posted_;
   wait_while([&]() LASTREF_REQUIRES(*monitor_) {
     if (on_its_way_ < mine) {
-      os_.saw(Probe::hold_waited);
+      os_.hit(Probe::hold_waited);
     }
     return on_its_way_ < mine;
   });
@@ -294,7 +294,7 @@ Status Client::State::start() {
     return root_ ? spawn_tracker() : ok();
   });
   if (!made) {
-    os_.saw(Probe::start_taken_back);
+    os_.hit(Probe::start_taken_back);
     forget_everything();
     return made;
   }
@@ -414,7 +414,7 @@ Status Client::State::connect_patiently() {
         pauses == pauses_max) {
       return connected;
     }
-    os_.saw(Probe::connecting_put_off);
+    os_.hit(Probe::connecting_put_off);
     static_cast<void>(os_.poll({}, pause_before_connecting_again));
   }
 }
@@ -435,7 +435,7 @@ void Client::State::announce() {
   }
   for (const auto& [id, request] : requests_) {
     Message again = request->message;
-    os_.saw(Probe::request_asked_again);
+    os_.hit(Probe::request_asked_again);
     again.again = true;
     request->answer.clear();
     link_->post(again);
@@ -503,7 +503,7 @@ void Client::State::give_up(Error error) noexcept {
   link_.reset();
   if (is_for_want_of_space(*broken_)) {
     // While this process is alive, all other members would wait for its announcement.
-    os_.saw(Probe::process_left_tree_starved);
+    os_.hit(Probe::process_left_tree_starved);
     lock_.close_quietly();
   }
   // A process in the backlog of a tree without a tracker must not wait indefinitely.
@@ -663,14 +663,14 @@ void Client::State::take_answer(Message& answer) {
     // Another process has forgotten a name that we hold: do not announce it to the next tracker.
     for (const Entry& entry : answer.entries) {
       if (holdings_.erase(entry.resource) > 0) {
-        os_.saw(Probe::forgotten_elsewhere);
+        os_.hit(Probe::forgotten_elsewhere);
       }
     }
     return;
   }
   if (answer.id == nonce_) {
     if (answer.status != 0) {
-      os_.saw(Probe::refused_by_tracker);
+      os_.hit(Probe::refused_by_tracker);
       const auto code = static_cast<std::errc>(answer.status);
       const bool is_full = code == std::errc::too_many_files_open;
       give_up({.code = code,
@@ -744,7 +744,7 @@ void Client::State::restore() {
   }
   connect_again_ = now + pause_before_connecting_again;
   if (++connections_ > connections_max) {
-    os_.saw(Probe::link_given_up);
+    os_.hit(Probe::link_given_up);
     give_up(
         {.code = std::errc::connection_aborted, .call = Call::connect, .subject = paths_.folder});
     return;
@@ -769,7 +769,7 @@ void Client::State::restore() {
         (is_starved && ++starved_ >= starved_max)) {
       give_up(std::move(connected.error()));
     } else if (is_starved) {
-      os_.saw(Probe::reconnecting_starved);
+      os_.hit(Probe::reconnecting_starved);
       --connections_;  // The program may close something.
       if (code == std::errc::not_enough_memory) {
         fail_calls();
@@ -777,7 +777,7 @@ void Client::State::restore() {
     }
     return;  // Tried again after a pause.
   }
-  os_.saw(Probe::link_made_again);
+  os_.hit(Probe::link_made_again);
   announce();
   monitor_->notify_all();
 }
@@ -787,7 +787,7 @@ void Client::State::ask_for_future() {
   const auto future = has_future(os_, lock_.get());
   doubts_ = future ? 0 : doubts_ + 1;
   if ((future && !*future) || doubts_ >= doubts_max) {
-    os_.saw(Probe::tree_without_future);
+    os_.hit(Probe::tree_without_future);
     give_up(
         {.code = std::errc::connection_refused, .call = Call::find_lock, .subject = paths_.folder});
   }
@@ -830,7 +830,7 @@ void Client::State::handle_tracker_death(std::string& notice) {
     trackers_ = 0;
   }
   if (trackers_ >= trackers_max) {
-    os_.saw(Probe::trackers_given_up);
+    os_.hit(Probe::trackers_given_up);
     std::string subject = "the tracker " + how + ", again and again";
     if (!came_up_ && ended && *ended && !(*ended)->killed && (*ended)->code == could_not) {
       subject.append(" (unless it has reported the reason: ").append(how_to_guard_main).append(")");
@@ -840,7 +840,7 @@ void Client::State::handle_tracker_death(std::string& notice) {
              .subject = std::move(subject)});
     return;
   }
-  os_.saw(Probe::tracker_replaced);
+  os_.hit(Probe::tracker_replaced);
   notice = std::move(starting);
   start_another(notice);
 }

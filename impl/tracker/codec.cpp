@@ -79,7 +79,7 @@ Result<Entry> decode_entry(Reader& reader) {
   if ((flags & entry_flag_identity) != 0) {
     identity = {.device = reader.take<std::uint64_t>(),
                 .inode = reader.take<std::uint64_t>(),
-                .born = reader.take<std::uint64_t>()};
+                .btime = reader.take<std::uint64_t>()};
   }
   Entry entry{
       .resource = {.type = static_cast<ResourceType>(type), .name = reader.text(size)},
@@ -129,7 +129,7 @@ Packet encode(const Message& message) {
     if (entry.identity) {
       put(packet, entry.identity->device);
       put(packet, entry.identity->inode);
-      put(packet, entry.identity->born);
+      put(packet, entry.identity->btime);
     }
     const os::Bytes name = std::as_bytes(std::span(entry.resource.name));
     packet.insert(packet.end(), name.begin(), name.end());

@@ -50,7 +50,7 @@ bool is_shut(os::Os& os, os::Fd listener) {
 Result<Ledger> open_ledger(os::Os& os, const TreePaths& paths, os::Fd listener) {
   auto ledger = Ledger::open(os, paths.ledger());
   if (failed_with(ledger, std::errc::no_such_file_or_directory) && is_shut(os, listener)) {
-    os.saw(Probe::tree_was_nearly_gone);
+    os.hit(Probe::tree_was_nearly_gone);
     LASTREF_TRY(empty, os::open_file(os, paths.ledger(), {.write = true, .create = true}));
     empty.close_quietly();
     return Ledger::open(os, paths.ledger());
@@ -131,7 +131,7 @@ Status Daemon::expect_members() {
       }
       return failure(process.error());
     }
-    os_.saw(Probe::member_known_by_lock);
+    os_.hit(Probe::member_known_by_lock);
     auto node = node_of(os::UniqueFd(os_, *process));
     node.key() = core_.expect(pid, nonce);
     processes_.insert(std::move(node));
@@ -235,7 +235,7 @@ Status Daemon::round(std::optional<std::chrono::nanoseconds> timeout) {
   if (polled[0].hung_up) {
     // A tracker before us had begun to end: whoever joins is refused, for good. There is always
     // something to poll there, and never anybody to accept.
-    os_.saw(Probe::listener_was_shut);
+    os_.hit(Probe::listener_was_shut);
     listener_.close_quietly();
   } else if (polled[0].readable || again) {
     LASTREF_CHECK(accept_all());
@@ -278,7 +278,7 @@ std::size_t Daemon::read_all(ConnectionId id) {
         break;
       case Arrival::malformed:
         if (!connection.link.reason().empty()) {
-          os_.saw(Probe::malformed_message);
+          os_.hit(Probe::malformed_message);
           complain(id, "malformed message: ", connection.link.reason());
         }
         if (const auto& refusal = connection.link.refusal()) {
@@ -292,7 +292,7 @@ std::size_t Daemon::read_all(ConnectionId id) {
         return read;
     }
   }
-  os_.saw(Probe::round_filled_by_one);
+  os_.hit(Probe::round_filled_by_one);
   round_was_full_ = false;
   return messages_per_round;
 }
@@ -318,7 +318,7 @@ void Daemon::leave_without_lock() {
     }
   }
   if (!left.empty()) {
-    os_.saw(Probe::member_left_without_word);
+    os_.hit(Probe::member_left_without_word);
   }
   std::ranges::for_each(left, [this](MemberId id) { core_.leave(id); });
 }
@@ -376,7 +376,7 @@ void Daemon::look_for_locks() {
 void Daemon::remove_member(MemberId id) {
   if (const auto connection = core_.members().at(id).connection) {
     if (read_all(*connection) > 0) {
-      os_.saw(Probe::last_words_heard);
+      os_.hit(Probe::last_words_heard);
     }
     if (!round_was_full_) {
       return;
@@ -439,7 +439,7 @@ Status Daemon::accept_all() {
     if (!socket) {
       const std::errc code = socket.error().code;
       if (code == std::errc::connection_aborted && ++aborted < aborted_max) {
-        os_.saw(Probe::connection_gone_before_accepted);
+        os_.hit(Probe::connection_gone_before_accepted);
         continue;  // That connection is closed; the next may not be.
       }
       if (code == std::errc::resource_unavailable_try_again) {
@@ -483,7 +483,7 @@ bool Daemon::refuse_one(std::errc why) {
   auto socket = os::retry_interrupted([&] { return os_.accept(listener_.get()); });
   const bool accepted = socket.has_value();
   if (accepted) {
-    os_.saw(Probe::connection_refused_for_space);
+    os_.hit(Probe::connection_refused_for_space);
     if (++refused_ <= refusals_told_max) {
       os::report_quietly(os_,
                          "lastref tracker: refused a connection: no descriptor is free for it, of "
@@ -521,7 +521,7 @@ void Daemon::keep_spare() {
 /// holder except members that lost their connection, and the next round sees that they have none.
 Status Daemon::put_off_accepting(const Error& why) {
   if (++accept_failures_ == 1) {
-    os_.saw(Probe::accepting_put_off);
+    os_.hit(Probe::accepting_put_off);
     round_was_full_ = false;
     os::report_quietly(
         os_, [&] { return "lastref tracker: nobody can be let in for now: " + describe(why); });
@@ -584,7 +584,7 @@ void Daemon::member_left(MemberId member) noexcept {
 /// Reports a process that breaks the protocol. That harms no other process, and the number of
 /// reports is limited.
 void Daemon::complain(ConnectionId about, std::string_view what, std::string_view detail) noexcept {
-  os_.saw(Probe::protocol_breached);
+  os_.hit(Probe::protocol_breached);
   Connection& connection = connections_.at(about);
   if (++connection.complaints > complaints_max) {
     return;
@@ -649,7 +649,7 @@ bool Daemon::try_again() {
         });
         continue;
       }
-      os_.saw(Probe::end_cleaned_what_was_put_off);
+      os_.hit(Probe::end_cleaned_what_was_put_off);
       if (const Status struck = ledger_.mark_dead(cleaned.resource); !struck) {
         // If all else is clean, the ledger itself goes.
         report_ledger_failure(cleaned.resource, struck.error());
@@ -698,7 +698,7 @@ Status Daemon::end() {
     return ok();
   }));
   if (!lines.empty()) {
-    os_.saw(Probe::names_left_behind);
+    os_.hit(Probe::names_left_behind);
   }
   LASTREF_CHECK(insist(os_, [&] {
     core_.clean_up_rest();
@@ -724,12 +724,12 @@ Status Daemon::end() {
   }));
   if (!is_clean) {
     // The ledger stays, and no process does: the next start tries again.
-    os_.saw(Probe::names_left_to_next_start);
+    os_.hit(Probe::names_left_to_next_start);
     return os::discard(os_, removal->socket());
   }
   Status removed = removal->remove(os_);
   for (int removals = 1; !removed && removals < removals_max; ++removals) {
-    os_.saw(Probe::tree_removed_at_second_try);
+    os_.hit(Probe::tree_removed_at_second_try);
     removed = removal->remove(os_);  // What is already removed is no error.
   }
   return removed;

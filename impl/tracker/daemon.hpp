@@ -100,7 +100,7 @@ class Daemon final : private TrackerHost {
                 std::string_view what,
                 std::string_view detail) noexcept override;
   void report_ledger_failure(const Resource& resource, const Error& why) noexcept override;
-  void saw(Probe probe) noexcept override { os_.saw(probe); }
+  void hit(Probe probe) noexcept override { os_.hit(probe); }
   void step(Step step) noexcept override { os_.step(step); }
 
   std::vector<std::string> leftover_lines() const;

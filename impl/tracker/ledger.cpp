@@ -71,7 +71,7 @@ std::vector<std::byte> record_of(std::uint64_t offset,
   if (identity) {
     put(identity->device, 8);
     put(identity->inode, 8);
-    put(identity->born, 8);
+    put(identity->btime, 8);
   }
   const os::Bytes name = os::bytes_of(resource.name);
   bytes.insert(bytes.end(), name.begin(), name.end());
@@ -142,7 +142,7 @@ Status Ledger::move_to(const os::PathAt& where) {
   LASTREF_CHECK(write_state(0, nothing));
   file_ = std::move(file);
   touched_ = std::max(end_, status.size);
-  os_->saw(Probe::ledger_moved);
+  os_->hit(Probe::ledger_moved);
   return ok();
 }
 
@@ -199,14 +199,14 @@ Result<bool> Ledger::parse(os::Bytes bytes) {
       const bool possible = std::to_integer<std::size_t>(type) < resource_types &&
                             (!identified || size > identity_size);
       if (!whole || !possible) {
-        os_->saw(Probe::torn_record_refused);
+        os_->hit(Probe::torn_record_refused);
         return false;
       }
       Record found{.offset = end_};
       if (identified) {
         found.identity = {.device = number_at(body, 8),
                           .inode = number_at(body.subspan(8), 8),
-                          .born = number_at(body.subspan(16), 8)};
+                          .btime = number_at(body.subspan(16), 8)};
         body = body.subspan(identity_size);
       }
       Resource resource{.type = static_cast<ResourceType>(type), .name = {}};
@@ -219,7 +219,7 @@ Result<bool> Ledger::parse(os::Bytes bytes) {
       LASTREF_CHECK(keep(std::move(resource), found, record[0] == alive ? alive_ : forgotten_));
     } else {
       if (record[0] == nothing && size > 0) {
-        os_->saw(Probe::record_never_alive);
+        os_->hit(Probe::record_never_alive);
       }
       return false;
     }
@@ -236,7 +236,7 @@ Status Ledger::keep(Resource resource, Record record, Records& records) {
   if (is_new) {
     return ok();
   }
-  os_->saw(Probe::name_recorded_twice);
+  os_->hit(Probe::name_recorded_twice);
   if (!record.identity) {
     std::swap(known->second, record);
   }
@@ -281,7 +281,7 @@ Status Ledger::enter(const Resource& resource, const std::optional<Identity>& id
   if (killed) {
     known->second = record;
   } else {
-    os_->saw(Probe::record_taken_back);
+    os_->hit(Probe::record_taken_back);
     static_cast<void>(kill(resource, record));
   }
   return killed;
@@ -296,7 +296,7 @@ Result<std::uint64_t> Ledger::write_record(const Resource& resource,
     LASTREF_CHECK(
         os::write_all_at(*os_, file_.get(), record_of(offset, dead, resource, identity), offset));
     LASTREF_CHECK(write_state(offset, alive));
-    os_->saw(Probe::dead_record_used_again);
+    os_->hit(Probe::dead_record_used_again);
     spare.pop_back();
     return offset;
   }
@@ -356,7 +356,7 @@ void Ledger::cut() {
     return os_->punch_hole(file_.get(), from, touched_ - from);
   });
   if (given_back) {
-    os_->saw(Probe::ledger_cut);
+    os_->hit(Probe::ledger_cut);
     touched_ = std::min(touched_, from);
   }
 }

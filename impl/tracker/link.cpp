@@ -45,7 +45,7 @@ void Link::post(Packet packet, std::span<const os::Fd> fds) noexcept {
 void Link::put_off(Packet packet) noexcept {
   // If the peer is stopped, that is no fault of the socket.
   fruitless_ = broken_ ? fruitless_ : 0;
-  os_->saw(Probe::message_waited);
+  os_->hit(Probe::message_waited);
   if (!os::had_memory([&] { queue_.push_back(std::move(packet)); })) {
     give_up();
   }
@@ -100,7 +100,7 @@ Arrival Link::receive() noexcept {
   if (failed_with(arrived, std::errc::connection_reset)) {
     // Reported once when the peer died with unread messages of ours: what it had sent can still be
     // read (Linux unix(7) sockets, unix_release_sock).
-    os_->saw(Probe::read_on_after_reset);
+    os_->hit(Probe::read_on_after_reset);
     arrived = attempt();
   }
   if (!arrived) {

@@ -95,7 +95,7 @@ std::optional<LockFile> LockFile::share(os::Os& os, Known& known, Use use) {
   if (use == Use::sweep || open.is_swept) {
     return std::nullopt;
   }
-  os.saw(Probe::lock_shared_in_process);
+  os.hit(Probe::lock_shared_in_process);
   ++open.users;
   return LockFile(os, id, open.fds.front());
 }

@@ -84,7 +84,7 @@ Result<int> serve(os::Os& os, std::span<const std::string> arguments) {
 }  // namespace
 
 int run(os::Os& os, std::span<const std::string> arguments) noexcept {
-  static_cast<void>(os::had_memory([&] { os.keep_to_itself({}, spawned_marker); }));
+  static_cast<void>(os::had_memory([&] { os.hide_from_children({}, spawned_marker); }));
   if (arguments.size() == 2 && arguments[0] == "--loky-fd" &&
       arguments[1] == std::to_string(passed_fd)) {
     return run_loky(os, static_cast<os::Fd>(passed_fd));

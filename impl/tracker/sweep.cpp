@@ -154,7 +154,7 @@ class Sweep {
     swept_.names += count - kept.size();
     std::ranges::move(unseen, std::back_inserter(kept));
     if (!kept.empty()) {
-      os_.saw(Probe::sweep_left_names);
+      os_.hit(Probe::sweep_left_names);
       tell(kept);
     }
     swept_.kept += kept.size();
@@ -203,11 +203,11 @@ class Sweep {
         os::report_quietly(os_,
                            "lastref: " + to_text(name) + " is left alone: its name is relative");
       } else if (living.contains(name)) {
-        os_.saw(Probe::living_trees_name_spared);
+        os_.hit(Probe::living_trees_name_spared);
         os::report_quietly(os_,
                            "lastref: " + to_text(name) + " is left alone: a live tree counts it");
       } else if (name.type == ResourceType::folder && has_inside(name, living)) {
-        os_.saw(Probe::folder_around_living_name);
+        os_.hit(Probe::folder_around_living_name);
         ++waiting;
         return true;
       } else {
@@ -283,7 +283,7 @@ Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) {
     // again.
     const Status removed = os.remove_folder(paths.folder);
     if (removed) {
-      os.saw(Probe::half_made_tree_removed);
+      os.hit(Probe::half_made_tree_removed);
     } else if (removed.error().code == std::errc::directory_not_empty) {
       swept.unjudged.push_back(paths.folder);
     }
@@ -291,7 +291,7 @@ Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) {
   }
   const std::optional<LockFile>& lock = *opened;
   if (!lock) {
-    os.saw(Probe::sweep_met_own_tree);
+    os.hit(Probe::sweep_met_own_tree);
     ++swept.alive;  // This process is a member.
     return ok();
   }
@@ -300,7 +300,7 @@ Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) {
   });
   if (!locked) {
     if (locked.error().code == std::errc::resource_unavailable_try_again) {
-      os.saw(Probe::sweep_met_living_tree);
+      os.hit(Probe::sweep_met_living_tree);
       ++swept.alive;
       return ok();
     }
@@ -309,7 +309,7 @@ Status reclaim_tree(os::Os& os, const TreePaths& paths, Swept& swept) {
   LASTREF_TRY(clean, clean_names(os, paths, swept));
   if (clean) {
     LASTREF_CHECK(remove_tree(os, paths));
-    os.saw(Probe::tree_reclaimed);
+    os.hit(Probe::tree_reclaimed);
     ++swept.trees;
   }
   return ok();

@@ -27,12 +27,12 @@ Status TrackerCore::adopt(const std::vector<Resource>& alive, std::vector<Resour
     if (is_relative(name)) {
       LASTREF_CHECK(names_.mark_dead(name));  // Its folder is unknown.
     } else {
-      host_.saw(Probe::names_adopted);
+      host_.hit(Probe::names_adopted);
       registry_.adopt(name);
     }
   }
   for (Resource& name : forgotten) {
-    host_.saw(Probe::forget_adopted);
+    host_.hit(Probe::forget_adopted);
     tombstones_.insert(std::move(name));
   }
   return ok();
@@ -105,7 +105,7 @@ Status TrackerCore::finish_clean_up(Cleaned& cleaned) {
     done = names_.mark_dead(cleaned.resource);
   }
   if (!done) {
-    host_.saw(Probe::clean_up_put_off_to_end);
+    host_.hit(Probe::clean_up_put_off_to_end);
     // The name is on record as well, and is read at the end.
     static_cast<void>(os::had_memory([&] { failed_.insert(cleaned.resource); }));
     if (cleaned.identity) {
@@ -153,7 +153,7 @@ void TrackerCore::drop_departed() {
     const Departed& first = departed_.front();
     registry_.drop(first.member, names_per_round, [&](const Resource& name) {
       if (first.abandons) {
-        host_.saw(Probe::member_died_with_names);
+        host_.hit(Probe::member_died_with_names);
         // Without memory it is not reported at the end.
         static_cast<void>(os::had_memory([&] { abandoned_.insert(name); }));
       }
@@ -254,7 +254,7 @@ TrackerCore::Member& TrackerCore::join(Connection& connection, std::uint32_t non
     const MemberId before = known->first;
     member.stale_counts = std::move(known->second.stale_counts);
     if (known->second.has_spoken) {
-      host_.saw(Probe::member_came_back);
+      host_.hit(Probe::member_came_back);
     }
     departed.push_back({.member = before, .abandons = false});
     if (const auto old = known->second.connection) {
@@ -293,7 +293,7 @@ void TrackerCore::handle_announcement(Connection& connection, Message& message) 
       registry_.add(*connection.member, entry.resource, entry.count);
     } else {
       // What is not on record was forgotten, or cleaned up, and this process was not notified.
-      host_.saw(Probe::announced_what_was_forgotten);
+      host_.hit(Probe::announced_what_was_forgotten);
       member.stale_counts[entry.resource] = entry.count;
       notify_forgotten(*connection.member, entry.resource);
     }
@@ -311,7 +311,7 @@ void TrackerCore::handle_register(Connection& connection, Message& message) {
     if (clean_ups_.is_under_way(entry.resource) || tombstones_.contains(entry.resource) ||
         waits_for_all) {
       waits_for_all_ = waits_for_all_ || waits_for_all;
-      host_.saw(Probe::register_waited);
+      host_.hit(Probe::register_waited);
       parked_.push_back({.from = connection.id, .message = std::move(message)});
       return;
     }
@@ -377,12 +377,12 @@ void TrackerCore::handle_hold(Connection& connection, const Message& message) {
   for (const Entry& entry : message.entries) {
     if (registry_.knows(entry.resource)) {
       if (registry_.count_of(entry.resource) == 0) {
-        host_.saw(Probe::doomed_name_held_again);
+        host_.hit(Probe::doomed_name_held_again);
       }
       registry_.add(*connection.member, entry.resource, entry.count);
       abandoned_.erase(entry.resource);
       if (registry_.count_of(entry.resource) >= 3) {
-        host_.saw(Probe::count_reached_three);
+        host_.hit(Probe::count_reached_three);
       }
     } else {
       complain(connection, "holds an unknown name: ", entry.resource);
@@ -410,7 +410,7 @@ bool TrackerCore::is_stale_release(MemberId member, const Entry& entry) {
   if (found == stale_counts.end() || found->second < entry.count) {
     return false;
   }
-  host_.saw(Probe::stale_release);
+  host_.hit(Probe::stale_release);
   found->second -= entry.count;
   if (found->second == 0) {
     stale_counts.erase(found);
@@ -440,7 +440,7 @@ void TrackerCore::forget_due() {
     }
     if (!stop_retrying(message)) {
       // A name that may be removed at any moment is not forgotten yet.
-      host_.saw(Probe::forget_waited);
+      host_.hit(Probe::forget_waited);
       message.again = true;
       parked_.splice(parked_.end(), each);
     } else if (!os::had_memory([&] { handle_forget(found->second, message); })) {
@@ -506,7 +506,7 @@ void TrackerCore::handle_forget(Connection& connection, const Message& message) 
       all_notified = (need_not_know || notify_forgotten(holder, entry.resource)) && all_notified;
     }
     if (!all_notified) {
-      host_.saw(Probe::forget_told_late);
+      host_.hit(Probe::forget_told_late);
       tombstones_.insert(made.extract(entry.resource));
     }
   }

@@ -86,7 +86,7 @@ class TrackerHost {
                         std::string_view detail) noexcept = 0;
   /// Reports that the record of a name does not show that the name has ended.
   virtual void report_ledger_failure(const Resource& resource, const Error& why) noexcept = 0;
-  virtual void saw(Probe probe) noexcept = 0;
+  virtual void hit(Probe probe) noexcept = 0;
   virtual void step(Step step) noexcept = 0;
 };
 

@@ -153,7 +153,7 @@ Result<OwnTree> make_tree_in(os::Os& os, const std::string& runtime) {
       remove_runtime(os, runtime_folder);
       return failure(std::move(made.error()));
     }
-    os.saw(Probe::tree_made_again);
+    os.hit(Probe::tree_made_again);
   }
 }
 
@@ -321,7 +321,7 @@ Status follow_lock(os::Os& os, const TreePaths& paths, LockFile& lock, std::uint
   if (!stays) {
     return failure(std::errc::no_such_file_or_directory, paths.lock());
   }
-  os.saw(Probe::lock_followed);
+  os.hit(Probe::lock_followed);
   lock = std::move(made);
   return ok();
 }
@@ -340,7 +340,7 @@ Result<Membership> join_lock(os::Os& os, const TreePaths& paths) {
   if (Status locked = lock.lock(byte_of(nonce)); !locked) {
     if (locked.error().code == std::errc::resource_unavailable_try_again) {
       // Only a sweep of an orphaned tree ever holds a byte that is not its own.
-      os.saw(Probe::joined_too_late);
+      os.hit(Probe::joined_too_late);
       return failure(std::errc::no_such_file_or_directory, paths.folder, Call::lock_range);
     }
     return failure(locked.error());

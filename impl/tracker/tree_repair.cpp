@@ -84,7 +84,7 @@ Status TreeRepair::make_again(const LostParts& lost, std::uint32_t nonce) {
     LASTREF_TRY(listener, make_listener(os_, paths_));
     parts_.listener = std::move(listener);
   }
-  os_.saw(Probe::tree_repaired);
+  os_.hit(Probe::tree_repaired);
   return ok();
 }
 

@@ -36,7 +36,7 @@ class AbsentOs : public harness::EveryCall<AbsentOs> {
   std::uint64_t process_token() noexcept override { return 1; }
   os::Pid thread_id() noexcept override { return 1; }
   unsigned processors() noexcept override { return 1; }
-  void keep_to_itself(std::span<const os::Fd>, const std::string&) noexcept override {}
+  void hide_from_children(std::span<const os::Fd>, const std::string&) noexcept override {}
   std::unique_ptr<os::Monitor> make_monitor() noexcept override {
     return std::make_unique<AloneMonitor>();
   }

@@ -86,9 +86,10 @@ class SparedOs final : public harness::EveryCall<SparedOs> {
     const SparedMemory spared;
     return kernel_.objects();
   }
-  void keep_to_itself(std::span<const os::Fd> fds, const std::string& variable) noexcept override {
+  void hide_from_children(std::span<const os::Fd> fds,
+                          const std::string& variable) noexcept override {
     const SparedMemory spared;
-    kernel_.keep_to_itself(fds, variable);
+    kernel_.hide_from_children(fds, variable);
   }
 
  private:

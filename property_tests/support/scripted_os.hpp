@@ -91,8 +91,9 @@ class ScriptedOs : public harness::EveryCall<ScriptedOs> {
     return kernel_.at_exit(std::move(action));
   }
   os::ProcessObjects& objects() noexcept override { return kernel_.objects(); }
-  void keep_to_itself(std::span<const os::Fd> fds, const std::string& variable) noexcept override {
-    kernel_.keep_to_itself(fds, variable);
+  void hide_from_children(std::span<const os::Fd> fds,
+                          const std::string& variable) noexcept override {
+    kernel_.hide_from_children(fds, variable);
   }
 
  protected:

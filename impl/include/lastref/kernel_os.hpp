@@ -114,7 +114,7 @@ class KernelOs : public Os {
   Instant now() noexcept override;
   Status entropy(Buffer into) noexcept override;
   std::optional<std::string> environment(const std::string& name) override;
-  void keep_to_itself(std::span<const Fd> fds, const std::string& variable) noexcept override;
+  void hide_from_children(std::span<const Fd> fds, const std::string& variable) noexcept override;
   std::uint64_t process_token() noexcept override;
   std::unique_ptr<Monitor> make_monitor() override;
   std::unique_ptr<ExitHook> at_exit(std::function<void()> action) override;

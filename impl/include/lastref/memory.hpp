@@ -57,7 +57,7 @@ enum class Origin : std::uint8_t {
   allocated,      ///< by us
   file_map,       ///< See Memory::file.
   anonymous_map,  ///< A map without a file.
-  stranger,       ///< Borrowed bytes, which a keeper keeps.
+  external,       ///< Borrowed bytes, which a keeper keeps.
 };
 
 class Memory;
@@ -76,8 +76,8 @@ class Memory {
   static Result<MemoryRef> uninitialized(std::size_t size);
 
   /// Borrows bytes of another owner, which exist while `keeper` exists.
-  static MemoryRef borrow(os::Buffer bytes, std::shared_ptr<const void> keeper);
-  static MemoryRef borrow(os::Bytes bytes, std::shared_ptr<const void> keeper);
+  static MemoryRef wrap(os::Buffer bytes, std::shared_ptr<const void> keeper);
+  static MemoryRef wrap(os::Bytes bytes, std::shared_ptr<const void> keeper);
 
   /// Returns zeros in a map without a file. Here and below, the Os must outlive the memory.
   ///

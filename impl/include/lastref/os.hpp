@@ -80,7 +80,7 @@ struct FileStatus {
   FileKind kind = FileKind::other;
   /// Birth time in nanoseconds since 1970; 0 if the file system does not provide it. A rename does
   /// not change it. So another file is recognised even if it has reused the inode number.
-  std::uint64_t born = 0;
+  std::uint64_t btime = 0;
 
   bool operator==(const FileStatus&) const = default;
 };
@@ -422,16 +422,17 @@ class Os {
   virtual ProcessObjects& objects() = 0;
   /// Keeps these descriptors and this environment variable from every program that the process
   /// executes. The variable is unset in this process too. To be called before other threads exist.
-  virtual void keep_to_itself(std::span<const Fd> fds, const std::string& variable) noexcept = 0;
+  virtual void hide_from_children(std::span<const Fd> fds,
+                                  const std::string& variable) noexcept = 0;
   virtual void step(Step) noexcept {}
   /// Passes the step of a word in a shared map. The caller accesses the word when this returns.
   virtual void touch(const WordAccess&) noexcept {}
   /// Reports that a condition was met which a campaign has to meet. Nothing depends on it.
-  virtual void saw(Probe) noexcept {}
+  virtual void hit(Probe) noexcept {}
 
   /// Number of messages to the user that were dropped and not reported as dropped yet; see
   /// report_quietly.
-  std::atomic<std::uint64_t> unsaid{0};
+  std::atomic<std::uint64_t> dropped_messages{0};
 };
 
 }  // namespace lastref::os

@@ -118,7 +118,7 @@ Result<std::string> random_hex(Os& os);
 
 /// The identity of the file with this status.
 inline Identity identity_of(const FileStatus& status) noexcept {
-  return {.device = status.device, .inode = status.inode, .born = status.born};
+  return {.device = status.device, .inode = status.inode, .btime = status.btime};
 }
 
 /// Removes a name. Succeeds if the name does not exist, whichever process removed it.

@@ -1,6 +1,6 @@
 // Probe: a condition that has to occur in a campaign. The table of probes is probes.def.
 //
-// Code that meets the condition reports it once with `os.saw(Probe::torn_start_skipped)`. Nothing
+// Code that meets the condition reports it once with `os.hit(Probe::torn_start_skipped)`. Nothing
 // else depends on it: no fault is injected there, and the product pays one empty virtual call.
 #pragma once
 

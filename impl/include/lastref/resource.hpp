@@ -36,7 +36,7 @@ struct Resource {
 struct Identity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
-  std::uint64_t born = 0;  ///< Nanoseconds since 1970; 0 if the file system has none.
+  std::uint64_t btime = 0;  ///< Nanoseconds since 1970; 0 if the file system has none.
 
   auto operator<=>(const Identity&) const = default;
 };
@@ -44,7 +44,7 @@ struct Identity {
 /// Whether both may be the same thing: an unknown birth time matches any.
 inline bool is_same(const Identity& one, const Identity& other) noexcept {
   return one.device == other.device && one.inode == other.inode &&
-         (one.born == other.born || one.born == 0 || other.born == 0);
+         (one.btime == other.btime || one.btime == 0 || other.btime == 0);
 }
 
 /// "file", "folder", "semlock", "shm", "noop"; and back.

@@ -35,7 +35,7 @@ class RecordingInterceptor final : public Interceptor {
   }
 
   std::size_t passed() const { return befores_.size(); }
-  void saw(Probe probe) noexcept override { probes.push_back(probe); }
+  void hit(Probe probe) noexcept override { probes.push_back(probe); }
 
   auto befores(Call call) const { return std::ranges::count(befores_, call); }
   auto afters(Call call) const { return std::ranges::count(afters_, call); }
@@ -122,7 +122,7 @@ TEST(InstrumentedOsTest, a_probe_is_told_and_is_no_crossing) {
   pretend::ToldOs inner;
   RecordingInterceptor interceptor;
   InstrumentedOs os(inner, interceptor);
-  os.saw(Probe::link_made_again);
+  os.hit(Probe::link_made_again);
   EXPECT_EQ(interceptor.probes, std::vector{Probe::link_made_again});
   EXPECT_EQ(interceptor.passed(), 0U);
 }

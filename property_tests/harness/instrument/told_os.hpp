@@ -43,7 +43,7 @@ class ToldOs final : public harness::EveryCall<ToldOs> {
   std::unique_ptr<os::Monitor> make_monitor() noexcept override { return nullptr; }
   std::unique_ptr<os::ExitHook> at_exit(std::function<void()>) noexcept override { return nullptr; }
   os::ProcessObjects& objects() noexcept override { return objects_.of(*this, 1); }
-  void keep_to_itself(std::span<const os::Fd>, const std::string&) noexcept override {}
+  void hide_from_children(std::span<const os::Fd>, const std::string&) noexcept override {}
 
   std::vector<Call> told;
 

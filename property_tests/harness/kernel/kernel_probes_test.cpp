@@ -14,9 +14,9 @@ namespace {
 
 /// Sees one probe before a call and another after it.
 Status probing_root(Stage& stage) {
-  stage.os().saw(Probe::link_made_again);
+  stage.os().hit(Probe::link_made_again);
   static_cast<void>(stage.os().now());
-  stage.os().saw(Probe::tracker_replaced);
+  stage.os().hit(Probe::tracker_replaced);
   return ok();
 }
 

@@ -77,7 +77,7 @@ TEST(Actions, are_no_declarations_and_nothing_that_only_tells) {
   EXPECT_EQ(
       actions_of(
           "void f() { std::map<int, A>::iterator& a = b; LASTREF_TRY(c, d()); "
-          "const A e{1}; LASTREF_ASSERT(g); report_quietly(h); os_.saw(j); LASTREF_CHECK(i()); }"),
+          "const A e{1}; LASTREF_ASSERT(g); report_quietly(h); os_.hit(j); LASTREF_CHECK(i()); }"),
       (Texts{"LASTREF_CHECK(i());"}));
 }
 

@@ -395,10 +395,10 @@ TEST(Array, is_itself_in_every_handle_and_nobody_else_R1) {
 TEST(Array, over_the_bytes_of_strangers_keeps_their_keeper) {
   auto keeper = std::make_shared<std::array<std::byte, 8>>();
   const std::weak_ptr<void> watched = keeper;
-  auto memory = Memory::borrow(os::Buffer(*keeper), keeper);
-  auto constant = Memory::borrow(os::Bytes(*keeper), keeper);
+  auto memory = Memory::wrap(os::Buffer(*keeper), keeper);
+  auto constant = Memory::wrap(os::Bytes(*keeper), keeper);
   keeper.reset();
-  EXPECT_EQ(memory->origin(), Origin::stranger);
+  EXPECT_EQ(memory->origin(), Origin::external);
   EXPECT_FALSE(memory->file().has_value());
   {
     const auto written =

@@ -202,12 +202,14 @@ TEST_F(KernelAllocations_E10, an_exit_hook_without_memory_ends_alone) {
 TEST_F(KernelAllocations_E10, a_message_to_people_is_dropped_and_counted) {
   pretend::FullStandardError standard_error;
   fail_each_allocation([&](const Armed& armed) -> std::string {
-    os_.unsaid = 0;
+    os_.dropped_messages = 0;
     armed([&] {
       report_quietly(os_, [] { return std::string(100, 'x'); });
       UniqueFd(os_, Fd{4000}).close_quietly();
     });
-    return os_.unsaid == 2 ? "" : "it counts " + std::to_string(os_.unsaid) + " messages;";
+    return os_.dropped_messages == 2
+               ? ""
+               : "it counts " + std::to_string(os_.dropped_messages) + " messages;";
   });
 }
 

@@ -275,11 +275,11 @@ TEST_P(FilesContract, a_file_has_one_birth_by_descriptor_and_by_every_name_it_ha
     EXPECT_EQ(value_of(os.status_at(scene.path("a"))), made);
     EXPECT_TRUE(worked(os::write_all(os, file.get(), os::bytes_of("more"))));
     EXPECT_TRUE(worked(os.rename(scene.path("a"), scene.path("b"))));
-    EXPECT_EQ(value_of(os.status_at(scene.path("b"))).born, made.born);
+    EXPECT_EQ(value_of(os.status_at(scene.path("b"))).btime, made.btime);
     const UniqueFd other = scene.create("a");
     const os::FileStatus later = value_of(os.status(other.get()));
-    EXPECT_NE(std::tuple(later.inode, later.born), std::tuple(made.inode, made.born));
-    EXPECT_GE(later.born, made.born);
+    EXPECT_NE(std::tuple(later.inode, later.btime), std::tuple(made.inode, made.btime));
+    EXPECT_GE(later.btime, made.btime);
     scene.remove("a");
     scene.remove("b");
   });
@@ -291,7 +291,7 @@ TEST_P(FilesContract, a_folder_of_shared_memory_tells_when_it_was_born_E4) {
     const std::string path = "/dev/shm" + scene.unique_name();
     EXPECT_TRUE(worked(os.make_folder(path, 0700)));
     const os::FileStatus made = value_of(os.status_at(path));
-    EXPECT_NE(made.born, 0U);
+    EXPECT_NE(made.btime, 0U);
     const UniqueFd folder = scene.open(path, {.folder = true});
     EXPECT_EQ(value_of(os.status(folder.get())), made);
     EXPECT_TRUE(worked(os.remove_folder(path)));

@@ -9,7 +9,7 @@
 #include <lastref/kernel_os.hpp>
 #include <lastref/owners.hpp>
 
-#include "impl/os/about.hpp"
+#include "impl/os/with_path.hpp"
 
 namespace lastref::os {
 namespace {
@@ -331,16 +331,16 @@ RC_GTEST_PROP(ReportQuietly, never_cuts_a_character_in_two_E5, ()) {
 
 TEST(About, an_error_names_what_it_is_about_and_a_value_stays_E10) {
   const std::string path = "/dev/shm/a";
-  EXPECT_EQ(about(path, Result<int>(7)), 7);
+  EXPECT_EQ(with_path(path, Result<int>(7)), 7);
   const auto named = [&](const char* subject) {
     const Status full = failure(std::errc::no_space_on_device, subject, Call::write);
-    return describe(about(path, full).error());
+    return describe(with_path(path, full).error());
   };
   EXPECT_EQ(named("fd 20"), "write /dev/shm/a: No space left on device");
   EXPECT_EQ(named("a"), "write /dev/shm/a: No space left on device");
   EXPECT_EQ(named("the header"), "write /dev/shm/a (the header): No space left on device");
   const Status refused = failure(std::errc::bad_message, "too short");
-  EXPECT_EQ(about(path, refused).error().subject, "too short");
+  EXPECT_EQ(with_path(path, refused).error().subject, "too short");
 }
 
 TEST(Discard, takes_gone_for_done_and_nothing_else) {

@@ -195,7 +195,7 @@ TEST(Forward, gives_a_new_name_to_an_array_at_a_recycled_address_R1_R4) {
   SendFixture fixture;
   const auto bytes = std::make_shared<std::vector<std::byte>>(1000);
   const auto send = [&] {
-    const Array array = must(Array::over(Memory::borrow(os::Buffer(*bytes), bytes),
+    const Array array = must(Array::over(Memory::wrap(os::Buffer(*bytes), bytes),
                                          {.dtype = dtype_of("|u1"), .shape = {1000}}));
     return fixture.send(array);
   };

@@ -54,7 +54,7 @@ StridedFromMemmap any_strided() {
   if (*rc::gen::arbitrary<bool>()) {
     view.identity = Identity{.device = *rc::gen::arbitrary<std::uint64_t>(),
                              .inode = *rc::gen::arbitrary<std::uint64_t>(),
-                             .born = *rc::gen::arbitrary<std::uint64_t>()};
+                             .btime = *rc::gen::arbitrary<std::uint64_t>()};
   }
   return view;
 }

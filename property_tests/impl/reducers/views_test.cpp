@@ -97,7 +97,7 @@ TEST(BackingMemmap, is_the_map_at_the_root_of_every_view_R2) {
   };
   check(must(Memory::zeros(64)), false);
   const auto keeper = std::make_shared<std::array<std::byte, 64>>();
-  check(Memory::borrow(os::Buffer(*keeper), keeper), false);
+  check(Memory::wrap(os::Buffer(*keeper), keeper), false);
   check(must(Memory::map_anonymous(fixture.os, 64)), true);
   check(fixture.map(MapMode::read, 3, 64), true);
   check(fixture.map(MapMode::read_write, 0, 64), true);
@@ -341,22 +341,22 @@ TEST(ViewsOnce, of_a_file_that_was_copied_up_travel_by_value_or_are_refused_E2) 
   Fixture fixture;
   const auto file = must(os::open_file(fixture.os, fixture.path(), {}));
   os::FileStatus status = must(fixture.os.status(file.get()));
-  ASSERT_NE(status.born, 0U);
-  const auto mapped_with = [&](std::uint64_t born) {
-    status.born = born;
+  ASSERT_NE(status.btime, 0U);
+  const auto mapped_with = [&](std::uint64_t btime) {
+    status.btime = btime;
     return must(Array::over(
         must(Memory::map_open(fixture.os, file.get(), fixture.path(), {.size = 16}, status)),
         {.dtype = dtype_of("|u1"), .shape = {16}}));
   };
-  const Array array = mapped_with(status.born);
+  const Array array = mapped_with(status.btime);
   expect_its_own_bytes(fixture, array, /*is_by_value=*/false);
   auto sent = std::get<StridedFromMemmap>(must(fixture.forward.reduce(array)).reduction);
-  ASSERT_EQ(sent.identity->born, status.born);
-  sent.identity->born -= 1;
+  ASSERT_EQ(sent.identity->btime, status.btime);
+  sent.identity->btime -= 1;
   const auto arrived = fixture.receiver.rebuild(sent);
   ASSERT_FALSE(arrived);
   EXPECT_EQ(arrived.error().code, std::errc::identifier_removed);
-  expect_its_own_bytes(fixture, mapped_with(status.born - 1), /*is_by_value=*/true);
+  expect_its_own_bytes(fixture, mapped_with(status.btime - 1), /*is_by_value=*/true);
   // Where birth times are unknown, they are not compared.
   expect_its_own_bytes(fixture, mapped_with(0), /*is_by_value=*/false);
 }

@@ -47,7 +47,7 @@ struct Subject {
   std::array<std::byte, 64> recycled{};
 
   Array borrowed() {
-    return must(Array::over(Memory::borrow(os::Buffer(recycled), nullptr),
+    return must(Array::over(Memory::wrap(os::Buffer(recycled), nullptr),
                             {.dtype = dtype_of("<f8"), .shape = {8}}));
   }
 };

@@ -82,7 +82,7 @@ rc::Gen<Entry> any_entry() {
                                   rc::gen::cast<std::optional<Identity>>(
                                       rc::gen::build<Identity>(rc::gen::set(&Identity::device),
                                                                rc::gen::set(&Identity::inode),
-                                                               rc::gen::set(&Identity::born))))));
+                                                               rc::gen::set(&Identity::btime))))));
 }
 
 rc::Gen<Message> any_message(std::size_t entries_max) {

@@ -562,7 +562,7 @@ RC_GTEST_PROP(LedgerProperties, which_thing_has_a_name_is_read_again_as_it_was_s
       case 2: {
         const Identity identity{.device = *rc::gen::arbitrary<std::uint64_t>(),
                                 .inode = *rc::gen::inRange<std::uint64_t>(0, 3),
-                                .born = *rc::gen::arbitrary<std::uint64_t>()};
+                                .btime = *rc::gen::arbitrary<std::uint64_t>()};
         RC_ASSERT(ledger.enter(resource, identity).has_value());
         said[resource] = identity;
         break;
@@ -579,8 +579,8 @@ RC_GTEST_PROP(LedgerProperties, which_thing_has_a_name_is_read_again_as_it_was_s
 
 TEST(Ledger, of_one_who_is_killed_or_fails_says_which_thing_it_was_or_is_E4) {
   const Resource name{.type = ResourceType::file, .name = "name"};
-  const Identity old{.device = 1, .inode = 2, .born = 3};
-  const Identity fresh{.device = 4, .inode = 5, .born = 6};
+  const Identity old{.device = 1, .inode = 2, .btime = 3};
+  const Identity fresh{.device = 4, .inode = 5, .btime = 6};
   for (const std::optional<Identity>& before : {std::optional<Identity>(), std::optional(old)}) {
     for (const Fate fate : {Fate::die_before, Fate::die_midway, Fate::die_after, Fate::fail}) {
       for (std::size_t at = 0;; ++at) {

@@ -483,7 +483,7 @@ TEST(RealTracker, removes_what_was_made_and_nothing_else_of_that_name_E4_T4) {
   };
   const auto identity = [&](const char* name) {
     const auto status = os.status_at(folder.path(name));
-    return Identity{.device = status->device, .inode = status->inode, .born = status->born};
+    return Identity{.device = status->device, .inode = status->inode, .btime = status->btime};
   };
   // Each file is created under another name, registered under this one, and renamed. Then one is
   // replaced.

@@ -146,7 +146,7 @@ class NotingHost final : public TrackerHost {
     complaints.emplace_back(what);
   }
   void report_ledger_failure(const Resource&, const Error&) noexcept override {}
-  void saw(Probe) noexcept override {}
+  void hit(Probe) noexcept override {}
   void step(Step) noexcept override {}
 
   std::vector<Event> events;
@@ -363,7 +363,7 @@ void Tree::request(std::size_t client, Verb verb, const Resource& resource, bool
   const std::uint32_t id = ++last_id_;
   Request asked{.client = client, .verb = verb, .resource = resource, .round = round_};
   if (has_identity) {
-    asked.identity = Identity{.device = 1, .inode = id, .born = 1};
+    asked.identity = Identity{.device = 1, .inode = id, .btime = 1};
   }
   const bool must_wait =
       verb == Verb::forget || verb == Verb::counts || (verb == Verb::register_ && waits(asked));
@@ -671,7 +671,7 @@ void Tree::end_clean_up(std::size_t number, bool succeeds) {
   Cleaned cleaned{.resource = resource, .status = ok()};
   if (!succeeds) {
     cleaned.status = failure(std::errc::permission_denied, resource.name, Call::unlink);
-    cleaned.identity = Identity{.device = 2, .inode = 2, .born = 2};
+    cleaned.identity = Identity{.device = 2, .inode = 2, .btime = 2};
     if (store_.works) {
       alive_.at(resource) = cleaned.identity;
     }

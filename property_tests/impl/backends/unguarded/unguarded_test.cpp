@@ -184,7 +184,7 @@ TEST(Spawned, processes_start_nothing_B5) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, std::errc::operation_not_permitted);
   EXPECT_THAT(refused.error().subject, AllOf(HasSubstr("worker"), HasSubstr(how_to_guard_main)));
-  os.keep_to_itself({}, spawned_marker);
+  os.hide_from_children({}, spawned_marker);
   const auto started = os.spawn(any);
   ASSERT_TRUE(started) << describe(started.error());
   wait_until_dead(started->pid);

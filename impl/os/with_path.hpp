@@ -1,4 +1,4 @@
-// about: adds to an error the file that it is about.
+// with_path: adds to an error the file that it is about.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace lastref::os {
 /// The number of a descriptor means nothing to a person, nor does a name without its folder. So the
 /// subject becomes the path, followed by the original subject if that adds something.
 template <typename Value>
-Result<Value> about(const std::string& path, Result<Value> result) {
+Result<Value> with_path(const std::string& path, Result<Value> result) {
   if (!result && result.error().call != Call::none) {
     std::string& subject = result.error().subject;
     const bool says_more = !subject.empty() && !subject.starts_with("fd ") &&
