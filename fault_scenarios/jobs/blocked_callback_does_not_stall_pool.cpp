@@ -20,10 +20,10 @@ Status result_of(const Outcome<FuturePtr>& sent) {
   return sent ? status_of((*sent)->get()) : status_of(Outcome<List>(tl::unexpected(sent.error())));
 }
 
-class Late final : public Deferred {
+class Late final : public PendingWork {
  public:
   explicit Late(Stage& stage) : stage_(stage) {}
-  void catch_up() override { stage_.tell("the late thread has resumed"); }
+  void resume() override { stage_.tell("the late thread has resumed"); }
 
  private:
   Stage& stage_;
@@ -43,7 +43,7 @@ class Root {
     LASTREF_CHECK(product.operation("configure",
                                     [&] { return status_of(backend_.configure({.n_jobs = 2})); }));
     const Status waited = product.operation("wait for results", [&] { return wait_for_results(); });
-    const Status aside = product.operation("step aside", [&] { return step_aside(); });
+    const Status aside = product.operation("step aside", [&] { return yield_io_thread(); });
     const Status run =
         product.operation("run after a long task", [&] { return run_after_long_task(); });
     const Status ended = product.operation("terminate", [&] { return backend_.terminate(); });
@@ -78,17 +78,18 @@ class Root {
   }
 
   /// A thread that receives results steps aside and waits for the other one, which then cannot.
-  Status step_aside() {
+  Status yield_io_thread() {
     stage_.wait_for_quiet();  // Both receiving threads are idle again.
     const auto free = std::make_shared<Late>(stage_);
-    const auto first = backend_.apply_brief({{"after", {"both are asked"}}}, [&](BatchOutcome&) {
-      must(backend_.step_aside(/*waits=*/true, *free), served, "no thread could step aside");
+    const auto first = backend_.apply_inline({{"after", {"both are asked"}}}, [&](BatchOutcome&) {
+      must(backend_.yield_io_thread(/*waits=*/true, *free), served, "no thread could step aside");
       stage_.tell("one thread has stepped aside");
       must(stage_.await("the other has tried"), served, "another batch has no answer");
     });
     const auto second =
-        backend_.apply_brief({{"after", {"one thread has stepped aside"}}}, [&](BatchOutcome&) {
-          must(!backend_.step_aside(/*waits=*/true, *kept_), served, "both have stepped aside");
+        backend_.apply_inline({{"after", {"one thread has stepped aside"}}}, [&](BatchOutcome&) {
+          must(
+              !backend_.yield_io_thread(/*waits=*/true, *kept_), served, "both have stepped aside");
           stage_.tell("the other has tried");
         });
     stage_.tell("both are asked");

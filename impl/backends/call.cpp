@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "impl/backends/exceptions.hpp"
 #include "impl/backends/pool_future.hpp"
-#include "impl/backends/safely.hpp"
 
 namespace lastref::backends {
 
@@ -14,14 +14,14 @@ Call::Call(Parts parts)
       options_(parts.options),
       n_jobs_(parts.n_jobs),
       source_(parts.source),
-      tells_(options_.progress || options_.verbose > 0),
+      reports_progress_(options_.progress || options_.verbose > 0),
       monitor_(os_.make_monitor()),
       begun_(os_.now()) {}
 
 Outcome<List> Call::run() {
   do {
     dispatch();
-    tell();
+    report_progress();
   } while (wait());
   const os::MonitorLock held(*monitor_);
   if (failure_) {
@@ -72,8 +72,8 @@ void Call::abort() {
 }
 
 bool Call::may_end() const {
-  return !is_dispatching_ &&
-         (failure_ || (is_exhausted_ && unfinished_ == 0 && !is_telling_ && tales_.empty()));
+  return !is_dispatching_ && (failure_ || (is_exhausted_ && unfinished_ == 0 && !is_reporting_ &&
+                                           pending_progress_.empty()));
 }
 
 bool Call::has_space() const {
@@ -85,12 +85,12 @@ bool Call::is_to_send() const {
   return has_space() && !is_dispatching_;
 }
 
-bool Call::is_to_tell() const {
-  return !tales_.empty() && !is_telling_;
+bool Call::has_progress_to_report() const {
+  return !pending_progress_.empty() && !is_reporting_;
 }
 
 bool Call::is_caller_wanted() const {
-  return is_to_tell() || (caller_goes_on_ && is_to_send());
+  return has_progress_to_report() || (caller_goes_on_ && is_to_send());
 }
 
 /// Not after each batch: the caller would take a processor from the working threads.
@@ -120,7 +120,7 @@ bool Call::may_send() {
 /// False if there was nothing to send, or it could not be sent.
 bool Call::send_one() {
   bool is_sent = false;
-  if (auto thrown = thrown_by([&] { is_sent = try_send(); }, "the sending of a batch")) {
+  if (auto thrown = catch_as_failure([&] { is_sent = try_send(); }, "the sending of a batch")) {
     fail(*std::move(thrown));
   }
   return is_sent;
@@ -152,7 +152,7 @@ bool Call::try_send() {
   }
   const auto callback = [self = std::static_pointer_cast<Call>(shared_from_this()),
                          sending](BatchOutcome& outcome) { self->complete(*sending, outcome); };
-  const auto sent = backend_->apply_brief(std::move(batch), callback);
+  const auto sent = backend_->apply_inline(std::move(batch), callback);
   if (!sent) {
     fail(sent.error());
   }
@@ -188,7 +188,7 @@ Batch Call::take(std::size_t size) {
 }
 
 std::optional<Task> Call::ask_source() {
-  Outcome<std::optional<Task>> task = ask_safely(source_);
+  Outcome<std::optional<Task>> task = next_task(source_);
   if (!task) {
     fail(std::move(task).error());
     return std::nullopt;
@@ -213,7 +213,8 @@ void Call::release_idle() {
 
 /// Runs in the thread that calls back.
 void Call::complete(Sending& sending, BatchOutcome& outcome) {
-  if (auto thrown = thrown_by([&] { take_results(sending, outcome); }, "the results of a batch")) {
+  if (auto thrown =
+          catch_as_failure([&] { take_results(sending, outcome); }, "the results of a batch")) {
     fail(*std::move(thrown));
   }
   if (is_wanted()) {
@@ -233,7 +234,7 @@ void Call::end_batch() {
 bool Call::is_wanted() {
   const os::MonitorLock held(*monitor_);
   wants_dispatch_ = true;
-  if (is_to_send() || (is_to_tell() && !caller_waits_)) {
+  if (is_to_send() || (has_progress_to_report() && !caller_waits_)) {
     // The caller reports if it has nothing else to do: sending is more urgent here.
     notify();
     return true;
@@ -262,8 +263,8 @@ void Call::take_results(Sending& sending, BatchOutcome& outcome) {
         unused.push_back(identity);
       }
     }
-    if (outcome && tells_ && !is_over_) {
-      tales_.push_back({.size = sending.size, .at = now});
+    if (outcome && reports_progress_ && !is_over_) {
+      pending_progress_.push_back({.size = sending.size, .at = now});
     }
   }
   sending.inputs.clear();
@@ -281,11 +282,12 @@ void Call::take_results(Sending& sending, BatchOutcome& outcome) {
 }
 
 /// Sends and reports after a batch, which may take as long as your code takes. If this thread
-/// cannot do it now, the caller or `catch_up` does it: the caller may be in your code that waits
+/// cannot do it now, the caller or `resume` does it: the caller may be in your code that waits
 /// for it.
 void Call::go_on() {
   bool is_free = false;
-  if (auto thrown = thrown_by([&] { is_free = backend_->step_aside(tells_, *this); }, "a call")) {
+  if (auto thrown = catch_as_failure(
+          [&] { is_free = backend_->yield_io_thread(reports_progress_, *this); }, "a call")) {
     fail(*std::move(thrown));
   }
   if (!is_free) {
@@ -294,14 +296,14 @@ void Call::go_on() {
     notify();
     return;
   }
-  tell();
+  report_progress();
   dispatch();
 }
 
-void Call::catch_up() {
+void Call::resume() {
   {
     const os::MonitorLock held(*monitor_);
-    if (caller_waits_ || !(is_to_send() || is_to_tell())) {
+    if (caller_waits_ || !(is_to_send() || has_progress_to_report())) {
       return;  // A waiting caller is notified, now or later.
     }
   }
@@ -309,19 +311,19 @@ void Call::catch_up() {
 }
 
 /// Reports all finished batches, unless a thread does that already.
-void Call::tell() {
-  if (!tells_) {
+void Call::report_progress() {
+  if (!reports_progress_) {
     return;
   }
   {
     const os::MonitorLock held(*monitor_);
-    if (tales_.empty() || std::exchange(is_telling_, true)) {
+    if (pending_progress_.empty() || std::exchange(is_reporting_, true)) {
       return;
     }
   }
   CallProgress progress;
   while (next_progress(progress)) {
-    if (auto thrown = thrown_by(
+    if (auto thrown = catch_as_failure(
             [&] {
               if (options_.progress) {
                 options_.progress(progress);
@@ -331,8 +333,8 @@ void Call::tell() {
       fail(*std::move(thrown));
     }
     // The interval doubles each time, so that a long call reports little.
-    if (options_.verbose > 0 && progress.completed >= next_tale_) {
-      next_tale_ = 2 * progress.completed;
+    if (options_.verbose > 0 && progress.completed >= next_report_at_) {
+      next_report_at_ = 2 * progress.completed;
       os::report_quietly(os_, [&] {
         return "lastref: " + std::to_string(progress.completed) + " tasks are done";
       });
@@ -344,18 +346,18 @@ void Call::tell() {
 bool Call::next_progress(CallProgress& progress) {
   const os::MonitorLock held(*monitor_);
   if (failure_ || is_over_) {
-    tales_.clear();
+    pending_progress_.clear();
   }
-  if (tales_.empty()) {
-    is_telling_ = false;
+  if (pending_progress_.empty()) {
+    is_reporting_ = false;
     notify();
     return false;
   }
-  completed_ += tales_.front().size;
+  completed_ += pending_progress_.front().size;
   progress = {.dispatched = results_.size(),
               .completed = completed_,
-              .elapsed = tales_.front().at - begun_};
-  tales_.pop_front();
+              .elapsed = pending_progress_.front().at - begun_};
+  pending_progress_.pop_front();
   return true;
 }
 

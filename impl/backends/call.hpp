@@ -4,7 +4,7 @@
 // called, and progress reported: each by one thread at a time, which does it for all others, so
 // that no thread waits for a source or a progress callback that waits. It is the thread that has
 // called back, if its backend can do without it, otherwise the caller if it waits, otherwise the
-// thread that calls `catch_up`. Your code is never called with anything locked.
+// thread that calls `resume`. Your code is never called with anything locked.
 #pragma once
 
 #include <deque>
@@ -19,7 +19,7 @@
 namespace lastref::backends {
 
 /// Callbacks after its end are ignored.
-class Call final : public Deferred {
+class Call final : public PendingWork {
  public:
   struct Parts {
     os::Os& os;
@@ -36,7 +36,7 @@ class Call final : public Deferred {
   void fail(Failure failure);
   /// Also ends running tasks.
   void abort();
-  void catch_up() override;
+  void resume() override;
 
  private:
   /// One handle for each array.
@@ -51,7 +51,7 @@ class Call final : public Deferred {
     Inputs inputs = {};
   };
   /// A finished batch that is not reported yet.
-  struct Tale {
+  struct ProgressEvent {
     std::size_t size = 0;  ///< tasks
     os::Instant at{};
   };
@@ -69,7 +69,7 @@ class Call final : public Deferred {
   void complete(Sending& sending, BatchOutcome& outcome);
   void take_results(Sending& sending, BatchOutcome& outcome);
   void release_idle();
-  void tell();
+  void report_progress();
   bool is_wanted();
   void go_on();
   bool next_progress(CallProgress& progress);
@@ -78,7 +78,7 @@ class Call final : public Deferred {
   bool may_end() const LASTREF_REQUIRES(*monitor_);
   bool has_space() const LASTREF_REQUIRES(*monitor_);
   bool is_to_send() const LASTREF_REQUIRES(*monitor_);
-  bool is_to_tell() const LASTREF_REQUIRES(*monitor_);
+  bool has_progress_to_report() const LASTREF_REQUIRES(*monitor_);
   bool is_caller_wanted() const LASTREF_REQUIRES(*monitor_);
   void notify() LASTREF_REQUIRES(*monitor_);
   void end_batch() LASTREF_REQUIRES(*monitor_);
@@ -88,7 +88,7 @@ class Call final : public Deferred {
   const ParallelOptions& options_;
   unsigned n_jobs_;
   const TaskSource& source_;
-  bool tells_;
+  bool reports_progress_;
   std::unique_ptr<os::Monitor> monitor_;
   os::Instant begun_;
 
@@ -97,11 +97,11 @@ class Call final : public Deferred {
   bool is_at_end_ = false;
 
   // Of the thread that reports.
-  std::size_t next_tale_ = 1;
+  std::size_t next_report_at_ = 1;
 
   bool is_dispatching_ LASTREF_GUARDED_BY(*monitor_) = false;
   bool wants_dispatch_ LASTREF_GUARDED_BY(*monitor_) = false;
-  bool is_telling_ LASTREF_GUARDED_BY(*monitor_) = false;
+  bool is_reporting_ LASTREF_GUARDED_BY(*monitor_) = false;
   bool is_exhausted_ LASTREF_GUARDED_BY(*monitor_) = false;
   bool is_over_ LASTREF_GUARDED_BY(*monitor_) = false;
   bool caller_waits_ LASTREF_GUARDED_BY(*monitor_) = false;
@@ -110,7 +110,7 @@ class Call final : public Deferred {
   /// Batches that are not completely handled.
   std::size_t unfinished_ LASTREF_GUARDED_BY(*monitor_) = 0;
   std::size_t completed_ LASTREF_GUARDED_BY(*monitor_) = 0;  ///< tasks
-  std::deque<Tale> tales_ LASTREF_GUARDED_BY(*monitor_);
+  std::deque<ProgressEvent> pending_progress_ LASTREF_GUARDED_BY(*monitor_);
   /// Batches on their way.
   std::map<Array::Identity, std::size_t, std::owner_less<>> uses_ LASTREF_GUARDED_BY(*monitor_);
   /// Inputs without uses that still exist elsewhere.

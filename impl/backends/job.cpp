@@ -29,18 +29,18 @@ std::string describe(const TasksOfBatch& tasks) {
          (tasks.are_alike ? "" : " and others");
 }
 
-bool JobsHome::is_telling(os::Pid thread) const {
+bool JobsHome::is_calling_back(os::Pid thread) const {
   const os::MonitorLock held(*monitor);
-  const Job* job = telling;
-  while (job != nullptr && job->telling_thread_ != thread) {
-    job = job->next_telling_;
+  const Job* job = calling_back;
+  while (job != nullptr && job->callback_thread_ != thread) {
+    job = job->next_calling_back_;
   }
   return job != nullptr;
 }
 
-void JobsHome::wait_for_tellers() const {
+void JobsHome::wait_for_callbacks() const {
   const os::MonitorLock held(*monitor);
-  while (telling != nullptr) {
+  while (calling_back != nullptr) {
     monitor->wait();
   }
 }
@@ -55,12 +55,12 @@ const BatchOutcome& Job::get() {
     return outcome_in_child();
   }
   for (;;) {
-    tell();
+    run_callback();
     const os::MonitorLock held(*home_->monitor);
-    if (state_ == State::waiting || state_ == State::telling) {
+    if (state_ == State::waiting || state_ == State::calling_back) {
       home_->monitor->wait();
     }
-    if (state_ == State::told) {
+    if (state_ == State::done) {
       return *outcome_;
     }
   }
@@ -87,30 +87,30 @@ bool Job::claim() {
   if (state_ != State::arrived) {
     return false;
   }
-  telling_thread_ = thread;
-  next_telling_ = std::exchange(home_->telling, this);
-  state_ = State::telling;
+  callback_thread_ = thread;
+  next_calling_back_ = std::exchange(home_->calling_back, this);
+  state_ = State::calling_back;
   return true;
 }
 
-void Job::tell() {
+void Job::run_callback() {
   if (!claim()) {
     return;
   }
   BatchOutcome outcome;
-  if (auto thrown = thrown_by([&] { outcome = outcome_of(reply_); }, "results")) {
+  if (auto thrown = catch_as_failure([&] { outcome = outcome_of(reply_); }, "results")) {
     outcome = tl::unexpected<Failure>(*std::move(thrown));
   }
   reply_ = Failure();
   call_back(std::exchange(callback_, nullptr), outcome);
   const os::MonitorLock held(*home_->monitor);
   outcome_ = std::move(outcome);
-  state_ = State::told;
-  Job** link = &home_->telling;
+  state_ = State::done;
+  Job** link = &home_->calling_back;
   while (*link != this) {
-    link = &(*link)->next_telling_;
+    link = &(*link)->next_calling_back_;
   }
-  *link = next_telling_;
+  *link = next_calling_back_;
   home_->monitor->notify_all();
 }
 
@@ -119,7 +119,7 @@ BatchOutcome Job::outcome_of(const Reply& reply) const {
     return tl::unexpected<Failure>(*failure);
   }
   const Answer& answer = std::get<Answer>(reply);
-  if (answer.kind == Kind::results) {
+  if (answer.kind == MessageKind::results) {
     Result<List> results = decode_results(answer.body, home_->rebuild);
     return results ? BatchOutcome(*std::move(results)) : failed(std::move(results).error());
   }
@@ -127,10 +127,10 @@ BatchOutcome Job::outcome_of(const Reply& reply) const {
   return tl::unexpected<Failure>(failure ? *std::move(failure) : Failure(failure.error()));
 }
 
-bool Job::is_told_at_once(const Reply& reply) const {
+bool Job::is_instant(const Reply& reply) const {
   const Answer* answer = std::get_if<Answer>(&reply);
-  return is_brief_ && (answer == nullptr || answer->kind == Kind::failed ||
-                       (answer->body.size() <= little && !has_arrays(answer->body)));
+  return callback_is_nonblocking_ && (answer == nullptr || answer->kind == MessageKind::failed ||
+                                      (answer->body.size() <= little && !has_arrays(answer->body)));
 }
 
 }  // namespace lastref::backends

@@ -26,18 +26,18 @@ struct JobsHome final : FuturesHome {
   JobsHome(os::Os& its_os, Rebuild its_rebuild)
       : FuturesHome(its_os), rebuild(std::move(its_rebuild)) {}
 
-  bool is_telling(os::Pid thread) const LASTREF_NOT_CHECKED;  // All jobs share its monitor.
+  bool is_calling_back(os::Pid thread) const LASTREF_NOT_CHECKED;  // All jobs share its monitor.
   /// Returns when no thread is calling back.
-  void wait_for_tellers() const;
+  void wait_for_callbacks() const;
 
   Rebuild rebuild;
   /// The first of the jobs that are calling back.
-  Job* telling LASTREF_GUARDED_BY(*monitor) = nullptr;
+  Job* calling_back LASTREF_GUARDED_BY(*monitor) = nullptr;
 };
 
 /// A worker's answer for a job.
 struct Answer {
-  Kind kind = Kind::results;
+  MessageKind kind = MessageKind::results;
   os::Packed body;
 };
 
@@ -57,8 +57,10 @@ std::string describe(const TasksOfBatch& tasks);
 
 class Job final : public Future {
  public:
-  Job(std::shared_ptr<JobsHome> home, Callback callback, bool is_brief) noexcept
-      : home_(std::move(home)), callback_(std::move(callback)), is_brief_(is_brief) {}
+  Job(std::shared_ptr<JobsHome> home, Callback callback, bool callback_is_nonblocking) noexcept
+      : home_(std::move(home)),
+        callback_(std::move(callback)),
+        callback_is_nonblocking_(callback_is_nonblocking) {}
 
   const BatchOutcome& get() override;
   bool is_ready() const override;
@@ -66,10 +68,10 @@ class Job final : public Future {
   /// Called once.
   void arrive(Reply reply);
   /// Decodes the answer and calls back, unless a thread does that already or has done it.
-  void tell();
-  bool is_brief() const noexcept { return is_brief_; }
-  /// Whether `tell` returns at once for that reply: it takes no time and waits for nothing.
-  bool is_told_at_once(const Reply& reply) const;
+  void run_callback();
+  bool callback_is_nonblocking() const noexcept { return callback_is_nonblocking_; }
+  /// Whether `run_callback` returns at once for that reply: it takes no time and waits for nothing.
+  bool is_instant(const Reply& reply) const;
 
   std::uint64_t number = 0;
   WholeMessage message;               ///< Until it is sent.
@@ -78,7 +80,7 @@ class Job final : public Future {
 
  private:
   friend struct JobsHome;
-  enum class State : std::uint8_t { waiting, arrived, telling, told };
+  enum class State : std::uint8_t { waiting, arrived, calling_back, done };
 
   bool claim();
   const BatchOutcome& outcome_in_child() LASTREF_NOT_CHECKED;
@@ -86,13 +88,13 @@ class Job final : public Future {
 
   std::shared_ptr<JobsHome> home_;
   Callback callback_;
-  bool is_brief_;  ///< Its callback takes no time.
+  bool callback_is_nonblocking_;  ///< Its callback takes no time.
 
   State state_ LASTREF_GUARDED_BY(*home_->monitor) = State::waiting;
   Reply reply_;  ///< When the job has arrived, of the thread that claims it.
   std::optional<BatchOutcome> outcome_ LASTREF_GUARDED_BY(*home_->monitor);
-  os::Pid telling_thread_ LASTREF_GUARDED_BY(*home_->monitor) = 0;
-  Job* next_telling_ LASTREF_GUARDED_BY(*home_->monitor) = nullptr;
+  os::Pid callback_thread_ LASTREF_GUARDED_BY(*home_->monitor) = 0;
+  Job* next_calling_back_ LASTREF_GUARDED_BY(*home_->monitor) = nullptr;
 };
 
 using JobPtr = std::shared_ptr<Job>;

@@ -4,8 +4,8 @@
 #include <lastref/parallel.hpp>
 
 #include "impl/backends/call.hpp"
+#include "impl/backends/exceptions.hpp"
 #include "impl/backends/pool_future.hpp"
-#include "impl/backends/safely.hpp"
 
 namespace lastref {
 namespace {
@@ -153,7 +153,7 @@ Outcome<List> Parallel::run_one(const TaskSource& source) {
     return failed(ready.error());
   }
   Outcome<List> outcome;
-  if (auto thrown = backends::thrown_by([&] { outcome = run_begun(source); }, "a call")) {
+  if (auto thrown = backends::catch_as_failure([&] { outcome = run_begun(source); }, "a call")) {
     outcome = tl::unexpected<Failure>(*std::move(thrown));
   }
   state.set_call(nullptr);
@@ -180,7 +180,7 @@ Outcome<List> Parallel::run(const TaskSource& source) {
     state_->is_aborted = false;
   }
   Outcome<List> outcome;
-  if (auto thrown = backends::thrown_by([&] { outcome = run_one(source); }, "a call")) {
+  if (auto thrown = backends::catch_as_failure([&] { outcome = run_one(source); }, "a call")) {
     // There was no memory; the next call must not use workers that still run.
     state_->works = nullptr;
     outcome = tl::unexpected<Failure>(*std::move(thrown));

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t chunk = std::size_t{64} << 10U;
 /// bytes; what a message has needed beyond that is given back.
 constexpr std::size_t spare_max = std::size_t{1} << 20U;
-constexpr std::size_t front = sizeof(std::uint64_t) + sizeof(Kind);
+constexpr std::size_t front = sizeof(std::uint64_t) + sizeof(MessageKind);
 
 /// What a refused call means to its caller: nothing, if it had only to wait.
 template <typename T>
@@ -63,11 +63,11 @@ Result<std::optional<Message>> Inbox::next() {
   }
   read_ += sizeof size + static_cast<std::size_t>(size);
   return std::optional(
-      Message{.kind = Kind{kind},
+      Message{.kind = MessageKind{kind},
               .body = left.subspan(front, static_cast<std::size_t>(size) - sizeof kind)});
 }
 
-WholeMessage whole_message(Kind kind, const os::Packed& numbers, os::Packed body) {
+WholeMessage whole_message(MessageKind kind, const os::Packed& numbers, os::Packed body) {
   const std::size_t size = numbers.size() + body.size();
   const bool is_small = body.size() <= chunk;
   WholeMessage message(1);
@@ -88,7 +88,7 @@ void set_numbers(WholeMessage& message, os::Bytes numbers) noexcept {
   std::ranges::copy(numbers, message.front().begin() + front);
 }
 
-void Outbox::post(Kind kind, const os::Packed& numbers, os::Packed body) {
+void Outbox::post(MessageKind kind, const os::Packed& numbers, os::Packed body) {
   WholeMessage message = whole_message(kind, numbers, std::move(body));
   const os::Packed& first = message.front();
   // Small messages are written in one call, if they have to wait.

@@ -17,7 +17,7 @@
 
 namespace lastref::backends {
 
-enum class Kind : std::uint8_t {
+enum class MessageKind : std::uint8_t {
   job,      ///< To a worker: its number (8 bytes), a batch.
   results,  ///< To the parent: a job's number, ns that it took (8 bytes), the results.
   failed,   ///< A job's number, ns that it took, the failure.
@@ -27,7 +27,7 @@ enum class Kind : std::uint8_t {
 inline constexpr std::uint8_t kinds = 5;
 
 struct Message {
-  Kind kind = Kind::job;
+  MessageKind kind = MessageKind::job;
   os::Bytes body;  ///< Valid until the next call.
 };
 
@@ -67,7 +67,7 @@ class Inbox {
 using WholeMessage = std::list<os::Packed>;
 
 /// The body starts with `numbers`.
-WholeMessage whole_message(Kind kind, const os::Packed& numbers, os::Packed body);
+WholeMessage whole_message(MessageKind kind, const os::Packed& numbers, os::Packed body);
 /// Replaces the numbers, by others of the same size.
 void set_numbers(WholeMessage& message, os::Bytes numbers) noexcept;
 
@@ -80,7 +80,7 @@ class Outbox {
   bool is_empty() const noexcept { return queue_.empty(); }
 
   /// Queues a message for `flush`. The body starts with `numbers`.
-  void post(Kind kind, const os::Packed& numbers, os::Packed body);
+  void post(MessageKind kind, const os::Packed& numbers, os::Packed body);
   /// The same, but needs no memory.
   void post(WholeMessage message) noexcept { queue_.splice(queue_.end(), message); }
 

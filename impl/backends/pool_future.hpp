@@ -12,7 +12,7 @@
 #include <lastref/backend.hpp>
 #include <lastref/owners.hpp>
 
-#include "impl/backends/safely.hpp"
+#include "impl/backends/exceptions.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref::backends {
@@ -25,7 +25,7 @@ inline Error error_about(std::errc code, std::string_view subject) noexcept {
   return error;
 }
 
-inline BatchOutcome canceled() noexcept {
+inline BatchOutcome canceled_outcome() noexcept {
   return failed(error_about(std::errc::operation_canceled, "the backend was ended"));
 }
 
@@ -76,7 +76,7 @@ inline void call_back(Callback callback, BatchOutcome& outcome) noexcept {
   if (!callback) {
     return;
   }
-  if (auto thrown = thrown_by([&] { callback(outcome); }, "a callback")) {
+  if (auto thrown = catch_as_failure([&] { callback(outcome); }, "a callback")) {
     outcome = tl::unexpected<Failure>(*std::move(thrown));
   }
 }

@@ -53,7 +53,7 @@ struct ProcessBackend::State {
     }
   }
 
-  Outcome<FuturePtr> submit(Batch batch, Callback callback, bool is_brief) {
+  Outcome<FuturePtr> submit(Batch batch, Callback callback, bool callback_is_nonblocking) {
     if (const Status ours = check_process(); !ours) {
       return failed(ours.error());
     }
@@ -61,7 +61,7 @@ struct ProcessBackend::State {
     if (!pool) {
       return failed(backends::not_configured());
     }
-    return pool->submit(std::move(batch), std::move(callback), is_brief);
+    return pool->submit(std::move(batch), std::move(callback), callback_is_nonblocking);
   }
 
   /// One manager makes the files from a configure to the end, even across restarts. If no pool was
@@ -172,21 +172,23 @@ Result<Configured> ProcessBackend::configure(const BackendOptions& options) {
 
 Outcome<FuturePtr> ProcessBackend::apply_async(Batch batch, Callback callback) {
   return backends::sent_within_memory([&]() -> Outcome<FuturePtr> {
-    return state_ ? state_->submit(std::move(batch), std::move(callback), /*is_brief=*/false)
+    return state_ ? state_->submit(
+                        std::move(batch), std::move(callback), /*callback_is_nonblocking=*/false)
                   : failed(backends::not_made());
   });
 }
 
-Outcome<FuturePtr> ProcessBackend::apply_brief(Batch batch, Callback callback) {
+Outcome<FuturePtr> ProcessBackend::apply_inline(Batch batch, Callback callback) {
   return backends::sent_within_memory([&]() -> Outcome<FuturePtr> {
-    return state_ ? state_->submit(std::move(batch), std::move(callback), /*is_brief=*/true)
+    return state_ ? state_->submit(
+                        std::move(batch), std::move(callback), /*callback_is_nonblocking=*/true)
                   : failed(backends::not_made());
   });
 }
 
-bool ProcessBackend::step_aside(bool waits, Deferred& work) {
+bool ProcessBackend::yield_io_thread(bool waits, PendingWork& work) {
   const auto pool = state_ && state_->check_process() ? state_->slot.pool() : nullptr;
-  return pool && pool->step_aside(waits, work);
+  return pool && pool->yield_io_thread(waits, work);
 }
 
 void ProcessBackend::cancel() {

@@ -12,17 +12,17 @@ namespace lastref::backends {
 namespace {
 
 constexpr int own_pipe_tries = 3;
-/// Number of brief jobs that a worker has at a time: one that runs, and one that can start at once
+/// Number of short jobs that a worker has at a time: one that runs, and one that can start at once
 /// after it. Other jobs wait for the first free worker, because a job that was sent is not taken
 /// back.
-constexpr std::size_t brief_at_a_time = 2;
+constexpr std::size_t short_jobs_at_a_time = 2;
 
 constexpr int poll_failures_max = 10;
 /// A shorter result is not worth a message of its own before the next job.
-constexpr std::chrono::milliseconds brief{1};
+constexpr std::chrono::milliseconds short_job_max{1};
 /// A worker that has closed its pipes is usually about to exit. Its exit status explains more than
 /// a kill by us.
-constexpr std::chrono::seconds last_breath{1};
+constexpr std::chrono::seconds exit_grace{1};
 
 /// The same, if there is memory for it.
 Failure copy_of(const Failure& failure) noexcept {
@@ -47,54 +47,58 @@ Result<std::shared_ptr<ProcessPool>> ProcessPool::start(Parts parts, unsigned wo
   return os::within_memory("a pool", [&]() -> Result<std::shared_ptr<ProcessPool>> {
     LASTREF_TRY(group, WorkerGroup::start(parts.session, workers));
     std::shared_ptr<ProcessPool> pool(new ProcessPool(std::move(parts), std::move(group)));
-    for (Hearer& hearer : pool->hearers_) {
-      hearer.items.reserve(1 + items_of_worker * workers);
+    for (IoThread& io_thread : pool->io_threads_) {
+      io_thread.items.reserve(1 + items_of_worker * workers);
     }
-    for (std::size_t at = 0; at < pool->hearers_.size(); ++at) {
-      LASTREF_CHECK(pool->start_hearer(at));
+    for (std::size_t at = 0; at < pool->io_threads_.size(); ++at) {
+      LASTREF_CHECK(pool->start_io_thread(at));
     }
     return pool;
   });
 }
 
-Status ProcessPool::start_hearer(std::size_t at) {
+Status ProcessPool::start_io_thread(std::size_t at) {
   LASTREF_TRY(ends, os_.make_pipe());
   os::UniqueFd read(os_, ends.read);
   os::UniqueFd write(os_, ends.write);
   // The first listener checks both when a worker dies.
   const os::MonitorLock held(*monitor_);
-  Hearer& hearer = hearers_[at];
-  hearer.wake_read = std::move(read);
-  hearer.wake_write = std::move(write);
+  IoThread& io_thread = io_threads_[at];
+  io_thread.wake_read = std::move(read);
+  io_thread.wake_write = std::move(write);
   LASTREF_TRY(thread, os_.start_thread([this, at] { run(at); }, os::ThreadKind::users));
-  hearer.thread = std::move(thread);
+  io_thread.thread = std::move(thread);
   return ok();
 }
 
-Outcome<FuturePtr> ProcessPool::submit(Batch batch, Callback callback, bool is_brief) {
+Outcome<FuturePtr> ProcessPool::submit(Batch batch,
+                                       Callback callback,
+                                       bool callback_is_nonblocking) {
   return sent_within_memory([&]() -> Outcome<FuturePtr> {
-    Outcome<FuturePtr> sent = send(batch, std::move(callback), is_brief);
+    Outcome<FuturePtr> sent = send(batch, std::move(callback), callback_is_nonblocking);
     batch.clear();
     parts_.release_gone();  // The batch may be over already, and its arrays still existed then.
     return sent;
   });
 }
 
-Outcome<FuturePtr> ProcessPool::send(const Batch& batch, Callback callback, bool is_brief) {
+Outcome<FuturePtr> ProcessPool::send(const Batch& batch,
+                                     Callback callback,
+                                     bool callback_is_nonblocking) {
   Result<Encoded> encoded = encode(batch, parts_.reduce);
   if (!encoded) {
     return failed(std::move(encoded).error());
   }
-  const auto job = std::make_shared<Job>(home_, std::move(callback), is_brief);
+  const auto job = std::make_shared<Job>(home_, std::move(callback), callback_is_nonblocking);
   os::Packed number;
   os::put(number, job->number);
-  job->message = whole_message(Kind::job, number, std::move(encoded->bytes));
+  job->message = whole_message(MessageKind::job, number, std::move(encoded->bytes));
   job->sent.push_back(std::move(encoded->sent));
   job->tasks = tasks_of(batch);
   Jobs jobs(1, job);
   const os::MonitorLock held(*monitor_);
   if (ending_) {
-    return tl::unexpected<Failure>(canceled().error());
+    return tl::unexpected<Failure>(canceled_outcome().error());
   }
   if (broken_) {
     return tl::unexpected<Failure>(*broken_);
@@ -104,7 +108,8 @@ Outcome<FuturePtr> ProcessPool::send(const Batch& batch, Callback callback, bool
   queue_.splice(queue_.end(), jobs);
   hand_out();
   // The leader has to wait for space, or shorter for a death; or no thread listens.
-  if (is_busy() || (hearers_[leader_].is_away && (!queue_.empty() || !is_brief))) {
+  if (is_busy() ||
+      (io_threads_[leader_].is_away && (!queue_.empty() || !callback_is_nonblocking))) {
     wake_server();
   }
   return job;
@@ -113,18 +118,18 @@ Outcome<FuturePtr> ProcessPool::send(const Batch& batch, Callback callback, bool
 /// Whether a worker needs attention other than for its results.
 bool ProcessPool::is_busy() const {
   return std::ranges::any_of(group_.workers(), [](const auto& worker) {
-    return !worker->jobs.is_empty() || worker->silent_since;
+    return !worker->jobs.is_empty() || worker->pipe_closed_at;
   });
 }
 
 bool ProcessPool::is_mine(os::Pid thread) const {
   {
     const os::MonitorLock held(*monitor_);
-    if (std::ranges::any_of(hearers_, [&](const Hearer& each) { return each.id == thread; })) {
+    if (std::ranges::any_of(io_threads_, [&](const IoThread& each) { return each.id == thread; })) {
       return true;
     }
   }
-  return home_->is_telling(thread);
+  return home_->is_calling_back(thread);
 }
 
 void ProcessPool::cancel() {
@@ -136,11 +141,11 @@ void ProcessPool::cancel() {
   }
 }
 
-bool ProcessPool::step_aside(bool waits, Deferred& work) {
+bool ProcessPool::yield_io_thread(bool waits, PendingWork& work) {
   const os::Pid thread = os_.thread_id();
   const os::MonitorLock held(*monitor_);
-  Hearer& leader = hearers_[leader_];
-  Hearer& other = hearers_[1 - leader_];
+  IoThread& leader = io_threads_[leader_];
+  IoThread& other = io_threads_[1 - leader_];
   if (leader.id != thread) {
     return true;  // Another thread reads from the workers, so this one may leave.
   }
@@ -154,10 +159,10 @@ bool ProcessPool::step_aside(bool waits, Deferred& work) {
   }
   os_.hit(Probe::hearer_stepped_aside);
   leader.is_away = true;
-  const bool others_wait = waits || !queue_.empty() || !untold_.empty() || is_busy() ||
+  const bool others_wait = waits || !queue_.empty() || !awaiting_callback_.empty() || is_busy() ||
                            std::ranges::any_of(group_.workers(), [](const auto& worker) {
                              return std::ranges::any_of(worker->in_flight, [](const JobPtr& job) {
-                               return !job->is_brief();
+                               return !job->callback_is_nonblocking();
                              });
                            });
   if (others_wait) {
@@ -169,13 +174,13 @@ bool ProcessPool::step_aside(bool waits, Deferred& work) {
 }
 
 /// The listener that is away now runs it when it is back.
-void ProcessPool::defer(Deferred& work) {
-  const std::weak_ptr<Deferred> one = work.weak_from_this();
-  const auto is_same = [&](const std::weak_ptr<Deferred>& other) {
+void ProcessPool::defer(PendingWork& work) {
+  const std::weak_ptr<PendingWork> one = work.weak_from_this();
+  const auto is_same = [&](const std::weak_ptr<PendingWork>& other) {
     return !other.owner_before(one) && !one.owner_before(other);
   };
-  if (std::ranges::none_of(deferred_, is_same)) {
-    deferred_.push_back(one);
+  if (std::ranges::none_of(pending_work_, is_same)) {
+    pending_work_.push_back(one);
   }
 }
 
@@ -189,7 +194,7 @@ void ProcessPool::hand_out() {
   while (!queue_.empty()) {
     WorkerProcess* free = nullptr;
     for (const auto& worker : group_.workers()) {
-      const std::size_t space = worker->is_brief ? brief_at_a_time : 1;
+      const std::size_t space = worker->runs_short_jobs ? short_jobs_at_a_time : 1;
       if (worker->in_flight.size() < space && !worker->is_retired &&
           (free == nullptr || worker->in_flight.size() < free->in_flight.size())) {
         free = worker.get();
@@ -228,9 +233,9 @@ void ProcessPool::flush(WorkerProcess& worker) {
 void ProcessPool::give_up(WorkerProcess& worker) {
   worker.is_retired = true;
   worker.jobs.close();
-  if (!worker.silent_since) {
+  if (!worker.pipe_closed_at) {
     os_.hit(Probe::worker_closed_pipe);
-    worker.silent_since = os_.now();
+    worker.pipe_closed_at = os_.now();
   }
 }
 
@@ -241,34 +246,34 @@ void ProcessPool::retire(WorkerProcess& worker) {
   group_.kill(worker);
 }
 
-void ProcessPool::wake(Hearer& hearer) {
-  if (hearer.is_idle) {
+void ProcessPool::wake(IoThread& io_thread) {
+  if (io_thread.is_idle) {
     monitor_->notify_all();
   }
-  if (std::exchange(hearer.is_woken, true) || !hearer.wake_write) {
+  if (std::exchange(io_thread.is_woken, true) || !io_thread.wake_write) {
     return;  // It was woken already, by a byte or by the end of its pipe.
   }
   constexpr std::array byte = {std::byte{1}};
   Status woken = ok();
   for (int tries = 0; tries < own_pipe_tries; ++tries) {
     const auto written =
-        os::retry_interrupted([&] { return os_.write(hearer.wake_write.get(), byte); });
+        os::retry_interrupted([&] { return os_.write(io_thread.wake_write.get(), byte); });
     // A full pipe wakes as well.
     if (written || written.error().code == std::errc::resource_unavailable_try_again) {
       return;
     }
     woken = failure(written.error());
   }
-  hearer.wake_write.close_quietly();  // The end of a pipe wakes, too.
+  io_thread.wake_write.close_quietly();  // The end of a pipe wakes, too.
   kill_all_for(woken.error());
 }
 
 /// The listener that does not lead may wait for a death at a descriptor that is closed from here
 /// on.
 void ProcessPool::wake_all() {
-  for (Hearer& hearer : hearers_) {
-    if (hearer.thread) {
-      wake(hearer);
+  for (IoThread& io_thread : io_threads_) {
+    if (io_thread.thread) {
+      wake(io_thread);
     }
   }
 }
@@ -290,7 +295,7 @@ void ProcessPool::kill_all_for(const Error& trouble) {
 
 /// Wakes the thread that listens, or is to listen.
 void ProcessPool::wake_server() {
-  wake(hearers_[hearers_[leader_].is_away ? 1 - leader_ : leader_]);
+  wake(io_threads_[io_threads_[leader_].is_away ? 1 - leader_ : leader_]);
 }
 
 Jobs ProcessPool::take_all_jobs() {
@@ -309,43 +314,43 @@ void ProcessPool::end() {
     if (!ending_) {
       ending_ = true;
       monitor_->notify_all();
-      for (Hearer& hearer : hearers_) {
-        if (hearer.thread && !broken_) {
-          wake(hearer);
+      for (IoThread& io_thread : io_threads_) {
+        if (io_thread.thread && !broken_) {
+          wake(io_thread);
         }
       }
     }
   }
-  for (Hearer& hearer : hearers_) {
-    if (hearer.thread) {
-      hearer.thread->join();
+  for (IoThread& io_thread : io_threads_) {
+    if (io_thread.thread) {
+      io_thread.thread->join();
     }
   }
   // Until here one of them may check whether there is another.
-  for (Hearer& hearer : hearers_) {
-    hearer.thread.reset();
+  for (IoThread& io_thread : io_threads_) {
+    io_thread.thread.reset();
   }
-  home_->wait_for_tellers();
+  home_->wait_for_callbacks();
 }
 
 /// What each of the two listener threads does.
 void ProcessPool::run(std::size_t at) {
   {
     const os::MonitorLock held(*monitor_);
-    hearers_[at].id = os_.thread_id();
+    io_threads_[at].id = os_.thread_id();
   }
   for (;;) {
-    const auto thrown = thrown_by([&] { serve(at); }, "the messages of a pool");
+    const auto thrown = catch_as_failure([&] { serve(at); }, "the messages of a pool");
     if (!thrown) {
       return;
     }
     // Without memory there is no job that it could answer; the next pool may have some.
-    static_cast<void>(thrown_by([&] { give_in(at, *thrown); }, "the end of a pool"));
+    static_cast<void>(catch_as_failure([&] { fail_pool(at, *thrown); }, "the end of a pool"));
   }
 }
 
 /// The pool cannot continue. Only the leader ends it; the other thread only kills the workers.
-void ProcessPool::give_in(std::size_t at, const Failure& failure) {
+void ProcessPool::fail_pool(std::size_t at, const Failure& failure) {
   {
     const os::MonitorLock held(*monitor_);
     if (!may_lead(at)) {
@@ -353,7 +358,7 @@ void ProcessPool::give_in(std::size_t at, const Failure& failure) {
       const Error unknown;
       kill_all_for(error == nullptr ? unknown : *error);
       // There is nothing to listen for but the leader: it would fail again and again.
-      hearers_[at].has_seen = true;
+      io_threads_[at].has_seen = true;
       return;
     }
   }
@@ -368,16 +373,16 @@ void ProcessPool::serve(std::size_t at) {
       case Next::listen:
         listen(at);
         break;
-      case Next::tell:
-        job->tell();
+      case Next::run_callback:
+        job->run_callback();
         job.reset();
         parts_.release_gone();
         break;
-      case Next::catch_up:
-        catch_up();
+      case Next::resume:
+        resume();
         break;
       case Next::break_down:
-        break_down(canceled().error());
+        break_down(canceled_outcome().error());
         break;
       case Next::leave:
         return;
@@ -388,7 +393,7 @@ void ProcessPool::serve(std::size_t at) {
 /// Waits while there is nothing to do. `job` is the one to report.
 ProcessPool::Next ProcessPool::next(std::size_t at, JobPtr& job) {
   const os::MonitorLock held(*monitor_);
-  Hearer& self = hearers_[at];
+  IoThread& self = io_threads_[at];
   self.is_away = false;
   for (;;) {
     const bool leads = may_lead(at);
@@ -397,15 +402,15 @@ ProcessPool::Next ProcessPool::next(std::size_t at, JobPtr& job) {
       is_down_ = ending_;
       return Next::break_down;
     }
-    if (may_catch_up(at)) {
+    if (may_resume(at)) {
       self.is_away = true;
-      return Next::catch_up;
+      return Next::resume;
     }
-    if (!untold_.empty() && (!leads || broken_)) {
-      job = std::move(untold_.front());
-      untold_.pop_front();
+    if (!awaiting_callback_.empty() && (!leads || broken_)) {
+      job = std::move(awaiting_callback_.front());
+      awaiting_callback_.pop_front();
       self.is_away = true;
-      return Next::tell;
+      return Next::run_callback;
     }
     if (ending_ && is_down_) {
       return Next::leave;
@@ -419,7 +424,7 @@ ProcessPool::Next ProcessPool::next(std::size_t at, JobPtr& job) {
 
 /// Takes the lead if no thread has it.
 bool ProcessPool::may_lead(std::size_t at) {
-  if (hearers_[leader_].is_away && leader_ != at) {
+  if (io_threads_[leader_].is_away && leader_ != at) {
     leader_ = at;
     os_.hit(Probe::hearer_took_lead);
     is_new_leader_ = true;
@@ -428,52 +433,52 @@ bool ProcessPool::may_lead(std::size_t at) {
 }
 
 /// Whether a deferred call is to run, and the other listener is there to lead meanwhile.
-bool ProcessPool::may_catch_up(std::size_t at) const {
-  return !deferred_.empty() && !hearers_[1 - at].is_away && !ending_ && !broken_;
+bool ProcessPool::may_resume(std::size_t at) const {
+  return !pending_work_.empty() && !io_threads_[1 - at].is_away && !ending_ && !broken_;
 }
 
 /// Runs one of them: it may take its time, and the other listener can do the next.
-void ProcessPool::catch_up() {
-  std::shared_ptr<Deferred> work;
+void ProcessPool::resume() {
+  std::shared_ptr<PendingWork> work;
   {
     const os::MonitorLock held(*monitor_);
-    if (!deferred_.empty()) {
-      work = deferred_.front().lock();
-      deferred_.pop_front();
+    if (!pending_work_.empty()) {
+      work = pending_work_.front().lock();
+      pending_work_.pop_front();
     }
   }
   if (work) {
-    work->catch_up();
+    work->resume();
   }
 }
 
-void ProcessPool::idle(Hearer& hearer) {
-  hearer.is_idle = true;
+void ProcessPool::idle(IoThread& io_thread) {
+  io_thread.is_idle = true;
   monitor_->wait();
-  hearer.is_idle = false;
+  io_thread.is_idle = false;
 }
 
 /// The timeout of the poll: workers that have closed their pipes have some time to die.
 std::optional<std::chrono::nanoseconds> ProcessPool::poll_timeout() {
   std::optional<std::chrono::nanoseconds> least;
   for (const auto& worker : group_.workers()) {
-    if (worker->silent_since && !worker->trouble) {
+    if (worker->pipe_closed_at && !worker->trouble) {
       const auto left =
-          std::max(*worker->silent_since + last_breath - os_.now(), os::Instant::zero());
+          std::max(*worker->pipe_closed_at + exit_grace - os_.now(), os::Instant::zero());
       least = std::min(least.value_or(left), left);
     }
   }
   return least;
 }
 
-void ProcessPool::end_the_silent() {
+void ProcessPool::kill_overdue() {
   const os::MonitorLock held(*monitor_);
   if (broken_) {
     return;  // As in kill_all_for.
   }
   for (const auto& worker : group_.workers()) {
-    if (worker->silent_since && !worker->trouble &&
-        os_.now() >= *worker->silent_since + last_breath) {
+    if (worker->pipe_closed_at && !worker->trouble &&
+        os_.now() >= *worker->pipe_closed_at + exit_grace) {
       os_.hit(Probe::silent_worker_ended);
       worker->trouble = error_about(std::errc::broken_pipe, "");
       static_cast<void>(os::had_memory([&] {
@@ -486,10 +491,10 @@ void ProcessPool::end_the_silent() {
 }
 
 /// The wake pipe, and three for each worker; the listener that does not lead polls only for deaths.
-void ProcessPool::fill_items(Hearer& hearer, bool leads) const {
-  std::vector<os::PollItem>& items = hearer.items;
+void ProcessPool::fill_items(IoThread& io_thread, bool leads) const {
+  std::vector<os::PollItem>& items = io_thread.items;
   items.clear();
-  items.push_back({.fd = hearer.wake_read.get(), .want_read = true});
+  items.push_back({.fd = io_thread.wake_read.get(), .want_read = true});
   for (const auto& worker : group_.workers()) {
     items.push_back({.fd = worker->process.get(), .want_read = true});
     if (leads) {
@@ -502,7 +507,7 @@ void ProcessPool::fill_items(Hearer& hearer, bool leads) const {
 }
 
 void ProcessPool::listen(std::size_t at) {
-  Hearer& self = hearers_[at];
+  IoThread& self = io_threads_[at];
   std::vector<os::PollItem>& items = self.items;
   std::optional<std::chrono::nanoseconds> timeout;
   bool leads = false;
@@ -528,11 +533,11 @@ void ProcessPool::listen(std::size_t at) {
   }
   auto ready = os_.poll(items, timeout);
   if (timeout) {
-    end_the_silent();
+    kill_overdue();
   }
   if (!ready) {
     if (ready.error().code != std::errc::interrupted && ++self.poll_failures >= poll_failures_max) {
-      give_in(at, std::move(ready).error());
+      fail_pool(at, std::move(ready).error());
     }
     return;
   }
@@ -553,7 +558,7 @@ void ProcessPool::act(std::size_t at, const std::vector<os::PollItem>& items) {
   // A death ends the other workers too: no worker is checked after that.
   for (std::size_t item = 1; item + items_of_worker <= items.size(); item += items_of_worker) {
     WorkerProcess& worker = *group_.workers()[(item - 1) / items_of_worker];
-    if ((items[item + 1].readable || items[item + 1].hung_up) && !hear(at, worker)) {
+    if ((items[item + 1].readable || items[item + 1].hung_up) && !read_worker(at, worker)) {
       return;
     }
     if (items[item + 2].writable || items[item + 2].hung_up) {
@@ -572,16 +577,16 @@ bool ProcessPool::goes_on(std::size_t at) {
   if (leader_ != at) {
     return false;
   }
-  hearers_[at].is_away = false;
+  io_threads_[at].is_away = false;
   return true;
 }
 
 /// Empties the wake pipe. One that cannot be read would wake us again and again.
-void ProcessPool::drain(Hearer& hearer) {
+void ProcessPool::drain(IoThread& io_thread) {
   std::array<std::byte, 64> drained{};
   Status read = ok();
   for (int tries = 0; tries < own_pipe_tries; ++tries) {
-    const auto got = os_.read(hearer.wake_read.get(), drained);
+    const auto got = os_.read(io_thread.wake_read.get(), drained);
     read = status_of(got);
     if (got || got.error().code == std::errc::resource_unavailable_try_again) {
       read = ok();
@@ -590,16 +595,16 @@ void ProcessPool::drain(Hearer& hearer) {
   }
   const os::MonitorLock held(*monitor_);
   // A thread that wakes us after the read writes nothing, but it acted before our next check.
-  hearer.is_woken = false;
+  io_thread.is_woken = false;
   if (!read) {
     kill_all_for(read.error());
   }
 }
 
 /// Handles the messages of the worker. False if another listener leads since.
-bool ProcessPool::hear(std::size_t at, WorkerProcess& worker) {
+bool ProcessPool::read_worker(std::size_t at, WorkerProcess& worker) {
   if (Status filled = worker.results.fill(); !filled) {
-    distrust(worker, std::move(filled).error());
+    mark_corrupt(worker, std::move(filled).error());
     return true;
   }
   return read(at, worker);
@@ -609,13 +614,13 @@ bool ProcessPool::read(std::size_t at, WorkerProcess& worker) {
   for (;;) {
     auto message = worker.results.next();
     if (!message) {
-      distrust(worker, std::move(message).error());
+      mark_corrupt(worker, std::move(message).error());
       return true;
     }
     if (!*message) {
       break;
     }
-    if (!obey(worker, **message)) {
+    if (!handle_message(worker, **message)) {
       return true;  // Its later messages are not to be trusted either.
     }
     if (!goes_on(at)) {
@@ -631,8 +636,8 @@ bool ProcessPool::read(std::size_t at, WorkerProcess& worker) {
 }
 
 /// False if the worker is no longer trusted.
-bool ProcessPool::obey(WorkerProcess& worker, const Message& message) {
-  if (message.kind == Kind::gave_up) {
+bool ProcessPool::handle_message(WorkerProcess& worker, const Message& message) {
+  if (message.kind == MessageKind::gave_up) {
     const Result<Failure> why = decode_failure(message.body);
     const Error* const error = why ? std::get_if<Error>(&*why) : nullptr;
     const os::MonitorLock held(*monitor_);
@@ -646,8 +651,8 @@ bool ProcessPool::obey(WorkerProcess& worker, const Message& message) {
   os::Unpacker unpacker(message.body);
   const auto number = unpacker.number<std::uint64_t>();
   const auto busy = unpacker.number<std::int64_t>();
-  const bool is_answer =
-      !unpacker.failed() && (message.kind == Kind::results || message.kind == Kind::failed);
+  const bool is_answer = !unpacker.failed() && (message.kind == MessageKind::results ||
+                                                message.kind == MessageKind::failed);
   Answer answer;
   if (is_answer) {
     const os::Bytes body = message.body.subspan(sizeof number + sizeof busy);
@@ -656,7 +661,7 @@ bool ProcessPool::obey(WorkerProcess& worker, const Message& message) {
   // A job that is taken from the worker has to be finished here.
   Jobs job = is_answer ? take_job(worker, number, busy) : Jobs();
   if (job.empty()) {
-    distrust(
+    mark_corrupt(
         worker,
         error_about(std::errc::bad_message, "a worker answered for a job that it does not have"));
     return false;
@@ -673,12 +678,12 @@ Jobs ProcessPool::take_job(WorkerProcess& worker, std::uint64_t number, std::int
     return job;
   }
   job.splice(job.begin(), worker.in_flight, worker.in_flight.begin());
-  worker.is_brief = std::chrono::nanoseconds(busy) < brief;
+  worker.runs_short_jobs = std::chrono::nanoseconds(busy) < short_job_max;
   hand_out();
   return job;
 }
 
-void ProcessPool::distrust(WorkerProcess& worker, Error trouble) {
+void ProcessPool::mark_corrupt(WorkerProcess& worker, Error trouble) {
   const os::MonitorLock held(*monitor_);
   if (ending_ || broken_) {  // No job is left to fail for it.
     os::report_quietly(os_, [&] { return "lastref: a worker is killed: " + describe(trouble); });
@@ -695,7 +700,7 @@ void ProcessPool::distrust(WorkerProcess& worker, Error trouble) {
 /// unknown.
 bool ProcessPool::reap(std::size_t at, WorkerProcess& worker) {
   // Before it is reaped: the thread that leads then has to see the death, too.
-  if (!worker.results.at_end() && !hear(at, worker)) {
+  if (!worker.results.at_end() && !read_worker(at, worker)) {
     return true;
   }
   const WorkerGroup::Reaped reaped = group_.reap(worker);
@@ -763,16 +768,16 @@ void ProcessPool::finish(Jobs job, Reply reply) {
     }
   }
   one.sent.clear();
-  const bool is_told_at_once = one.is_told_at_once(reply);
+  const bool is_instant = one.is_instant(reply);
   one.arrive(std::move(reply));
-  if (is_told_at_once) {
-    one.tell();
+  if (is_instant) {
+    one.run_callback();
     parts_.release_gone();
     return;
   }
   const os::MonitorLock held(*monitor_);
-  untold_.splice(untold_.end(), job);
-  wake(hearers_[1 - leader_]);
+  awaiting_callback_.splice(awaiting_callback_.end(), job);
+  wake(io_threads_[1 - leader_]);
 }
 
 }  // namespace lastref::backends

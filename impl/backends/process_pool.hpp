@@ -5,16 +5,16 @@
 // reading thread, and no two workers share a pipe or a lock. So a worker that dies, stops or
 // misbehaves does not affect the others.
 //
-// There are two I/O threads, called hearers, and one of them leads. The leader moves bytes, notices
+// There are two I/O threads, and one of them leads. The leader moves bytes, notices
 // deaths and decides which jobs are over. The other one is on standby. It decodes results that take
 // time, and runs callbacks that may take long. It takes the lead when the leader is away in a
-// callback (see step_aside) and something needs a leader: a worker dies, or a thread cancels,
+// callback (see yield_io_thread) and something needs a leader: a worker dies, or a thread cancels,
 // sends, or waits for results. Otherwise it sleeps, so that a brief callback needs no change of
 // threads. If it cannot take over, the call that could not step aside is deferred until it is back.
 // A thread that waits for the results of a job decodes them and calls the callback itself if no
 // other thread has begun.
 //
-//   leads --step_aside--> away, leads --the other wakes--> away --returns--> on standby
+//   leads --yield_io_thread--> away, leads --the other wakes--> away --returns--> on standby
 //                            '------------returns-----------> leads
 //   on standby --a job is over--> away, on standby --callback returned--> on standby
 //
@@ -62,11 +62,11 @@ class ProcessPool {
 
   /// Errors          Error: what cannot be encoded; operation_canceled: the pool was ended; the
   ///                 failure that broke the pool.
-  Outcome<FuturePtr> submit(Batch batch, Callback callback, bool is_brief);
+  Outcome<FuturePtr> submit(Batch batch, Callback callback, bool callback_is_nonblocking);
   /// Everything that is on its way fails, soon. Does not wait.
   void cancel();
   /// See ParallelBackend.
-  bool step_aside(bool waits, Deferred& work);
+  bool yield_io_thread(bool waits, PendingWork& work);
   /// Lets idle workers exit; kills them if there are jobs. May be called again.
   void end();
   bool is_mine(os::Pid thread) const;
@@ -78,7 +78,7 @@ class ProcessPool {
 
   ProcessPool(Parts parts, WorkerGroup group);
   /// One of the two threads.
-  struct Hearer {
+  struct IoThread {
     os::UniqueFd wake_read;
     os::UniqueFd wake_write;
     std::unique_ptr<os::Thread> thread;
@@ -90,49 +90,49 @@ class ProcessPool {
     bool has_seen = false;  ///< A death, which the leader sees as well.
     int poll_failures = 0;  ///< In a row. Used by its thread only.
   };
-  /// What a hearer does next.
-  enum class Next : std::uint8_t { listen, tell, catch_up, break_down, leave };
+  /// What an I/O thread does next.
+  enum class Next : std::uint8_t { listen, run_callback, resume, break_down, leave };
 
-  Status start_hearer(std::size_t at);
-  Outcome<FuturePtr> send(const Batch& batch, Callback callback, bool is_brief);
+  Status start_io_thread(std::size_t at);
+  Outcome<FuturePtr> send(const Batch& batch, Callback callback, bool callback_is_nonblocking);
 
   void hand_out() LASTREF_REQUIRES(*monitor_);
   void give_next(WorkerProcess& worker) LASTREF_REQUIRES(*monitor_);
   void flush(WorkerProcess& worker) LASTREF_REQUIRES(*monitor_);
   void give_up(WorkerProcess& worker) LASTREF_REQUIRES(*monitor_);
   void retire(WorkerProcess& worker) LASTREF_REQUIRES(*monitor_);
-  void wake(Hearer& hearer) LASTREF_REQUIRES(*monitor_);
+  void wake(IoThread& io_thread) LASTREF_REQUIRES(*monitor_);
   void wake_all() LASTREF_REQUIRES(*monitor_);
   void wake_server() LASTREF_REQUIRES(*monitor_);
   void kill_all_for(const Error& trouble) LASTREF_REQUIRES(*monitor_);
   bool is_busy() const LASTREF_REQUIRES(*monitor_);
   Jobs take_all_jobs() LASTREF_REQUIRES(*monitor_);
   bool may_lead(std::size_t at) LASTREF_REQUIRES(*monitor_);
-  void defer(Deferred& work) LASTREF_REQUIRES(*monitor_);
-  bool may_catch_up(std::size_t at) const LASTREF_REQUIRES(*monitor_);
-  void idle(Hearer& hearer) LASTREF_REQUIRES(*monitor_);
-  void fill_items(Hearer& hearer, bool leads) const LASTREF_REQUIRES(*monitor_);
+  void defer(PendingWork& work) LASTREF_REQUIRES(*monitor_);
+  bool may_resume(std::size_t at) const LASTREF_REQUIRES(*monitor_);
+  void idle(IoThread& io_thread) LASTREF_REQUIRES(*monitor_);
+  void fill_items(IoThread& io_thread, bool leads) const LASTREF_REQUIRES(*monitor_);
   std::optional<std::chrono::nanoseconds> poll_timeout() LASTREF_REQUIRES(*monitor_);
 
   // In the threads.
   void run(std::size_t at);
   void serve(std::size_t at);
   Next next(std::size_t at, JobPtr& job);
-  void drain(Hearer& hearer);
-  void give_in(std::size_t at, const Failure& failure);
+  void drain(IoThread& io_thread);
+  void fail_pool(std::size_t at, const Failure& failure);
   void listen(std::size_t at);
 
   // Called by the leader.
   void act(std::size_t at, const std::vector<os::PollItem>& items);
   bool goes_on(std::size_t at);
-  void catch_up();
-  bool hear(std::size_t at, WorkerProcess& worker);
+  void resume();
+  bool read_worker(std::size_t at, WorkerProcess& worker);
   bool read(std::size_t at, WorkerProcess& worker);
-  bool obey(WorkerProcess& worker, const Message& message);
+  bool handle_message(WorkerProcess& worker, const Message& message);
   Jobs take_job(WorkerProcess& worker, std::uint64_t number, std::int64_t busy);
-  void distrust(WorkerProcess& worker, Error trouble);
+  void mark_corrupt(WorkerProcess& worker, Error trouble);
   bool reap(std::size_t at, WorkerProcess& worker);
-  void end_the_silent();
+  void kill_overdue();
   void break_down(const Failure& failure);
   void finish(Jobs job, Reply reply);
 
@@ -142,8 +142,9 @@ class ProcessPool {
   std::unique_ptr<os::Monitor> monitor_;
   WorkerGroup group_;  ///< The leader alone changes it, with the monitor held.
   Jobs queue_ LASTREF_GUARDED_BY(*monitor_);
-  Jobs untold_ LASTREF_GUARDED_BY(*monitor_);  ///< Over; the standby thread calls back.
-  std::deque<std::weak_ptr<Deferred>> deferred_ LASTREF_GUARDED_BY(*monitor_);  ///< Each once.
+  Jobs awaiting_callback_ LASTREF_GUARDED_BY(*monitor_);  ///< Over; the standby thread calls back.
+  std::deque<std::weak_ptr<PendingWork>> pending_work_
+      LASTREF_GUARDED_BY(*monitor_);  ///< Each once.
   std::uint64_t next_number_ LASTREF_GUARDED_BY(*monitor_) = 1;
   std::optional<Failure> broken_ LASTREF_GUARDED_BY(*monitor_);
   bool canceled_ LASTREF_GUARDED_BY(*monitor_) = false;
@@ -151,7 +152,7 @@ class ProcessPool {
   bool is_down_ LASTREF_GUARDED_BY(*monitor_) = false;  ///< A thread ends the workers.
   std::size_t leader_ LASTREF_GUARDED_BY(*monitor_) = 0;
   bool is_new_leader_ LASTREF_GUARDED_BY(*monitor_) = false;  ///< Messages may be in the inboxes.
-  std::array<Hearer, 2> hearers_;
+  std::array<IoThread, 2> io_threads_;
 };
 
 }  // namespace lastref::backends

@@ -13,7 +13,7 @@
 #include <lastref/task.hpp>
 #include <lastref/tracker_client.hpp>
 
-#include "impl/backends/safely.hpp"
+#include "impl/backends/exceptions.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref {
@@ -210,7 +210,7 @@ Outcome<Value> call_safely(const Functions& functions,
     }
     return *std::move(result);
   } catch (...) {
-    thrown = backends::caught();
+    thrown = backends::current_failure();
   }
   const std::string number = position.of == 1 ? std::string()
                                               : "task " + std::to_string(position.number) + " of " +
@@ -220,17 +220,17 @@ Outcome<Value> call_safely(const Functions& functions,
       number + task.function + ", in process " + std::to_string(context.session.os->process_id()));
 }
 
-Outcome<std::optional<Task>> backends::ask_safely(const TaskSource& source) {
+Outcome<std::optional<Task>> backends::next_task(const TaskSource& source) {
   Failure thrown;
   try {
     return source();
   } catch (...) {
-    thrown = caught();
+    thrown = current_failure();
   }
   return caught_at(std::move(thrown), "the source of tasks");
 }
 
-Failure backends::caught() noexcept {
+Failure backends::current_failure() noexcept {
   try {
     return caught_here();
   } catch (...) {
@@ -238,7 +238,7 @@ Failure backends::caught() noexcept {
   }
 }
 
-Failure backends::placed(Failure failure, const char* where) noexcept {
+Failure backends::with_context(Failure failure, const char* where) noexcept {
   try {
     return caught_at(std::move(failure), where).value();
   } catch (...) {
@@ -294,7 +294,7 @@ Outcome<List> call_all(const Functions& functions,
                        const std::function<void()>& after_each) {
   Outcome<List> outcome;
   // Only the results can lack memory here.
-  if (auto thrown = backends::thrown_by(
+  if (auto thrown = backends::catch_as_failure(
           [&] { outcome = call_each(functions, context, batch, after_each); }, "a batch")) {
     return tl::unexpected<Failure>(*std::move(thrown));
   }

@@ -35,7 +35,7 @@ Outcome<FuturePtr> ThreadPool::submit(Batch batch, Callback callback) {
     auto future = std::make_shared<PoolFuture>(home_, std::move(callback));
     const os::MonitorLock held(*monitor_);
     if (ending_) {
-      return tl::unexpected<Failure>(canceled().error());
+      return tl::unexpected<Failure>(canceled_outcome().error());
     }
     queue_.push_back({.batch = std::move(batch), .future = future});
     monitor_->notify_all();
@@ -84,7 +84,7 @@ void ThreadPool::cancel_waiting_jobs() {
   while (!queue_.empty()) {
     const Job job = std::move(queue_.front());
     queue_.pop_front();
-    job.future->finish(canceled());
+    job.future->finish(canceled_outcome());
   }
 }
 

@@ -10,14 +10,14 @@
 #include <lastref/worker.hpp>
 
 #include "impl/backends/codec.hpp"
+#include "impl/backends/exceptions.hpp"
 #include "impl/backends/pipe_ends.hpp"
-#include "impl/backends/safely.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref {
 namespace {
 
-using backends::Kind;
+using backends::MessageKind;
 
 constexpr int could_not = 2;
 constexpr std::size_t number_size = sizeof(std::uint64_t);
@@ -138,7 +138,7 @@ class Worker {
       if (!message) {
         return ok();
       }
-      if (message->kind == Kind::leave) {
+      if (message->kind == MessageKind::leave) {
         return ok();
       }
       LASTREF_CHECK(run(*message));
@@ -185,7 +185,7 @@ class Worker {
   }
 
   Status run(const backends::Message& message) {
-    if (message.kind != Kind::job) {
+    if (message.kind != MessageKind::job) {
       return failure(std::errc::bad_message, "a message that is no job");
     }
     os::Unpacker unpacker(message.body);
@@ -209,11 +209,11 @@ class Worker {
 
   /// Runs a batch, and posts its results or failure.
   void answer(const backends::Message& message, std::uint64_t number, os::Instant begun) {
-    Kind kind = Kind::failed;
+    MessageKind kind = MessageKind::failed;
     os::Packed body;
-    if (const auto thrown = backends::thrown_by(
+    if (const auto thrown = backends::catch_as_failure(
             [&] { std::tie(kind, body) = work(message.body.subspan(number_size)); }, "a batch")) {
-      kind = Kind::failed;
+      kind = MessageKind::failed;
       body = backends::encode(*thrown);
     }
     os::Packed numbers;
@@ -228,11 +228,11 @@ class Worker {
     os::put(numbers, std::uint64_t{0});
     os::put(numbers, std::int64_t{0});
     refusal_ = backends::whole_message(
-        Kind::failed, numbers, backends::encode(Failure(os::no_memory("a batch").value())));
+        MessageKind::failed, numbers, backends::encode(Failure(os::no_memory("a batch").value())));
   }
 
   /// When it returns, nothing of the batch is left here except what a task has kept.
-  std::pair<Kind, os::Packed> work(os::Bytes bytes) {
+  std::pair<MessageKind, os::Packed> work(os::Bytes bytes) {
     Result<Batch> batch = backends::decode_batch(bytes, [&](const Reduction& reduction) {
       // A store to a file that was made for the journey never reaches its sender.
       const bool is_senders = std::holds_alternative<StridedFromMemmap>(reduction);
@@ -240,19 +240,19 @@ class Worker {
           [&](const Array& array) { return is_senders ? array : array.read_only(); });
     });
     if (!batch) {
-      return {Kind::failed, backends::encode(Failure(batch.error()))};
+      return {MessageKind::failed, backends::encode(Failure(batch.error()))};
     }
     const Outcome<List> outcome =
         call_all(functions_, {.session = session_}, *std::move(batch), [&] { check_process(); });
     if (!outcome) {
-      return {Kind::failed, backends::encode(outcome.error())};
+      return {MessageKind::failed, backends::encode(outcome.error())};
     }
     Result<backends::Encoded> encoded =
         backends::encode(*outcome, [&](const Array& array) { return backward_.reduce(array); });
     if (!encoded) {
-      return {Kind::failed, backends::encode(Failure(encoded.error()))};
+      return {MessageKind::failed, backends::encode(Failure(encoded.error()))};
     }
-    return {Kind::results, std::move(encoded->bytes)};
+    return {MessageKind::results, std::move(encoded->bytes)};
   }
 
   /// Kills a copy of this process that a task has forked and that returned from the task, before
@@ -287,7 +287,7 @@ Status join_and_serve(os::Os& os,
   ignore_interrupts(os);
   // Made while there is memory.
   backends::WholeMessage why = backends::whole_message(
-      Kind::gave_up, {}, backends::encode(Failure(os::no_memory("a worker").value())));
+      MessageKind::gave_up, {}, backends::encode(Failure(os::no_memory("a worker").value())));
   Status served = os::within_memory("a worker", [&]() -> Status {
     LASTREF_TRY(watch, Watch::start(os, std::move(given.parent), std::move(given.leash)));
     LASTREF_TRY(session, join());
@@ -298,7 +298,8 @@ Status join_and_serve(os::Os& os,
   // caller sees only the exit code.
   if (!served) {
     if (!failed_with(served, std::errc::not_enough_memory)) {
-      why = backends::whole_message(Kind::gave_up, {}, backends::encode(Failure(served.error())));
+      why = backends::whole_message(
+          MessageKind::gave_up, {}, backends::encode(Failure(served.error())));
     }
     given.results.post(std::move(why));
     static_cast<void>(given.results.flush());
@@ -312,8 +313,8 @@ int serve_worker(os::Os& os,
                  const std::function<Result<Session>()>& join,
                  const Functions& functions) noexcept {
   Status served = ok();
-  if (const auto thrown =
-          backends::thrown_by([&] { served = join_and_serve(os, join, functions); }, "a worker")) {
+  if (const auto thrown = backends::catch_as_failure(
+          [&] { served = join_and_serve(os, join, functions); }, "a worker")) {
     served = os::no_memory("a worker");
   }
   if (!served) {

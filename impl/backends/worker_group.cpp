@@ -33,15 +33,16 @@ Result<WorkerGroup> WorkerGroup::start(const Session& session, unsigned count) {
   const os::UniqueFd leash_there(os, leash.read);
   group.leash_ = os::UniqueFd(os, leash.write);
   for (unsigned number = 1; number <= count; ++number) {
-    LASTREF_CHECK(group.hire(session, tree, {.process = self, .leash = leash_there.get()}, number));
+    LASTREF_CHECK(
+        group.spawn_worker(session, tree, {.process = self, .leash = leash_there.get()}, number));
   }
   return group;
 }
 
-Status WorkerGroup::hire(const Session& session,
-                         const std::string& tree,
-                         Parent parent,
-                         unsigned number) {
+Status WorkerGroup::spawn_worker(const Session& session,
+                                 const std::string& tree,
+                                 Parent parent,
+                                 unsigned number) {
   os::Os& os = *session.os;
   LASTREF_TRY(jobs, os.make_pipe());
   os::UniqueFd jobs_there(os, jobs.read);
@@ -75,16 +76,16 @@ void WorkerGroup::kill(WorkerProcess& worker) noexcept {
       return;
     }
     os_->hit(Probe::worker_kill_tried_again);
-    worker.spared = std::move(killed).error();
+    worker.kill_error = std::move(killed).error();
   }
 }
 
 /// The last report about a worker that does not belong to this group any more.
-void WorkerGroup::take_leave(const WorkerProcess& worker) noexcept {
-  if (worker.spared) {
+void WorkerGroup::report_unkillable(const WorkerProcess& worker) noexcept {
+  if (worker.kill_error) {
     os::report_quietly(*os_, [&] {
       return "lastref: worker " + std::to_string(worker.pid) +
-             " could not be killed: " + describe(*worker.spared);
+             " could not be killed: " + describe(*worker.kill_error);
     });
   }
 }
@@ -101,7 +102,7 @@ WorkerGroup::Reaped WorkerGroup::reap(WorkerProcess& worker) noexcept {
 }
 
 void WorkerGroup::remove(const WorkerProcess& worker) noexcept {
-  take_leave(worker);
+  report_unkillable(worker);
   std::erase_if(workers_, [&](const auto& each) { return each.get() == &worker; });
 }
 
@@ -123,7 +124,7 @@ bool WorkerGroup::wait_for_deaths(std::chrono::nanoseconds timeout, int polls) n
     // If a dead worker could not be reaped, another thread has reaped it.
     const bool is_gone = reaped.exit || (is_told && reaped.is_dead);
     if (is_gone) {
-      take_leave(*worker);
+      report_unkillable(*worker);
     }
     return is_gone;
   });
@@ -136,7 +137,7 @@ void WorkerGroup::end(bool kills) noexcept {
     if (!kills && !worker->is_retired) {
       // If there is no memory for the message, the worker exits at the end of the pipe.
       static_cast<void>(os::had_memory([&] {
-        worker->jobs.post(Kind::leave, {}, {});
+        worker->jobs.post(MessageKind::leave, {}, {});
         const Status told = worker->jobs.flush();
         if (!told && told.error().code != std::errc::broken_pipe) {
           os::report_quietly(*os_,
@@ -162,7 +163,7 @@ void WorkerGroup::end(bool kills) noexcept {
     wait_for_deaths(look_again, 1);
   }
   for (const auto& worker : workers_) {
-    take_leave(*worker);
+    report_unkillable(*worker);
   }
   workers_.clear();
 }

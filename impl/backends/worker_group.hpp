@@ -23,12 +23,12 @@ struct WorkerProcess {
   std::list<std::shared_ptr<Job>> in_flight;  ///< In the order in which they were sent.
   /// The error for which it was killed; it explains more than the signal.
   std::optional<Error> trouble;
-  std::string reason;           ///< The reason that it reported before it exited.
-  std::optional<Error> spared;  ///< Why it could not be killed.
+  std::string reason;               ///< The reason that it reported before it exited.
+  std::optional<Error> kill_error;  ///< Why it could not be killed.
   /// When it has closed a pipe.
-  std::optional<os::Instant> silent_since;
-  bool is_retired = false;  ///< It gets no more jobs, and its death will be seen.
-  bool is_brief = false;    ///< Its last job was over before another one could have been sent.
+  std::optional<os::Instant> pipe_closed_at;
+  bool is_retired = false;       ///< It gets no more jobs, and its death will be seen.
+  bool runs_short_jobs = false;  ///< Its last job was over before another one could have been sent.
 };
 
 class WorkerGroup {
@@ -70,8 +70,11 @@ class WorkerGroup {
     os::Fd process = os::Fd::none;
     os::Fd leash = os::Fd::none;
   };
-  Status hire(const Session& session, const std::string& tree, Parent parent, unsigned number);
-  void take_leave(const WorkerProcess& worker) noexcept;
+  Status spawn_worker(const Session& session,
+                      const std::string& tree,
+                      Parent parent,
+                      unsigned number);
+  void report_unkillable(const WorkerProcess& worker) noexcept;
   /// Polls up to this often if there is no memory for it.
   bool wait_for_deaths(std::chrono::nanoseconds timeout, int polls) noexcept;
 

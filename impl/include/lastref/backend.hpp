@@ -76,14 +76,14 @@ struct BackendOptions {
 class ParallelBackend;
 
 /// Work postponed from a callback.
-class Deferred : public std::enable_shared_from_this<Deferred> {
+class PendingWork : public std::enable_shared_from_this<PendingWork> {
  public:
-  Deferred() = default;
-  Deferred(const Deferred&) = delete;
-  Deferred& operator=(const Deferred&) = delete;
-  virtual ~Deferred() = default;
+  PendingWork() = default;
+  PendingWork(const PendingWork&) = delete;
+  PendingWork& operator=(const PendingWork&) = delete;
+  virtual ~PendingWork() = default;
   /// Called in the same way as such a callback. Another thread may have done the work meanwhile.
-  virtual void catch_up() = 0;
+  virtual void resume() = 0;
 };
 
 /// How many jobs run at a time, or the backend that is used instead.
@@ -126,14 +126,14 @@ class ParallelBackend {
 
   /// As apply_async, for a callback that returns at once, does not wait and runs no user code: the
   /// thread that serves the whole pool may call it.
-  virtual Outcome<FuturePtr> apply_brief(Batch batch, Callback callback) {
+  virtual Outcome<FuturePtr> apply_inline(Batch batch, Callback callback) {
     return apply_async(std::move(batch), std::move(callback));
   }
   /// Called in such a callback before it does something that takes long. The callback may wait for
   /// results of other batches only if `waits` is true. If this returns false, the callback must not
-  /// take long, because no thread could serve the pool meanwhile. The Deferred then catches up as
+  /// take long, because no thread could serve the pool meanwhile. The PendingWork then resumes as
   /// soon as a thread is available, unless it is destroyed or the pool ends.
-  virtual bool step_aside(bool waits, Deferred& work) {
+  virtual bool yield_io_thread(bool waits, PendingWork& work) {
     static_cast<void>(waits);
     static_cast<void>(work);
     return true;
@@ -244,8 +244,8 @@ class ProcessBackend final : public ParallelBackend {
   ///                 check for that (see run_if_spawned).
   Result<Configured> configure(const BackendOptions& options) override;
   Outcome<FuturePtr> apply_async(Batch batch, Callback callback) override;
-  Outcome<FuturePtr> apply_brief(Batch batch, Callback callback) override;
-  bool step_aside(bool waits, Deferred& work) override;
+  Outcome<FuturePtr> apply_inline(Batch batch, Callback callback) override;
+  bool yield_io_thread(bool waits, PendingWork& work) override;
   void cancel() override;
   bool is_ready() const override;
   Status terminate() override;

@@ -19,7 +19,7 @@
 namespace lastref {
 namespace {
 
-using backends::Kind;
+using backends::MessageKind;
 using pretend::array_of;
 using pretend::belongings;
 using pretend::code_of;
@@ -366,7 +366,7 @@ TEST_F(Workers, of_a_parallel_that_die_fail_the_call_and_not_the_next_B9_B10) {
 }
 
 /// A message of a worker, with any contents.
-ByteString message_of(Kind kind, os::Bytes body) {
+ByteString message_of(MessageKind kind, os::Bytes body) {
   os::Packed packed;
   os::put(packed, std::uint64_t{1 + body.size()});
   os::put(packed, static_cast<std::uint8_t>(kind));
@@ -399,12 +399,13 @@ class MalformedAnswers : public testing::TestWithParam<Lie> {};
 INSTANTIATE_TEST_SUITE_P(
     Says,
     MalformedAnswers,
-    testing::Values(Lie{"no_number", message_of(Kind::results, os::bytes_of("short"))},
-                    Lie{"another_number", message_of(Kind::results, answer_to(77, ""))},
-                    Lie{"a_job", message_of(Kind::job, answer_to(first_job, ""))},
-                    Lie{"no_kind", message_of(Kind{backends::kinds}, {})},
-                    Lie{"no_results", message_of(Kind::results, answer_to(first_job, "nonsense"))},
-                    Lie{"no_failure", message_of(Kind::failed, answer_to(first_job, "nonsense"))}),
+    testing::Values(
+        Lie{"no_number", message_of(MessageKind::results, os::bytes_of("short"))},
+        Lie{"another_number", message_of(MessageKind::results, answer_to(77, ""))},
+        Lie{"a_job", message_of(MessageKind::job, answer_to(first_job, ""))},
+        Lie{"no_kind", message_of(MessageKind{backends::kinds}, {})},
+        Lie{"no_results", message_of(MessageKind::results, answer_to(first_job, "nonsense"))},
+        Lie{"no_failure", message_of(MessageKind::failed, answer_to(first_job, "nonsense"))}),
     [](const auto& each) { return std::string(each.param.name); });
 
 TEST_P(MalformedAnswers, fails_its_job_with_a_reason_and_the_next_call_works_B9) {

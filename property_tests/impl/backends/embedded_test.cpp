@@ -19,7 +19,7 @@ namespace lastref {
 namespace {
 
 using backends::Inbox;
-using backends::Kind;
+using backends::MessageKind;
 using backends::Outbox;
 using pretend::code_of;
 using pretend::Fixture;
@@ -185,7 +185,7 @@ TEST(Inboxes, give_the_memory_of_large_messages_back_E12) {
   Inbox inbox(os, os::UniqueFd(os, ends.read));
   Outbox outbox(os, os::UniqueFd(os, ends.write));
   const std::size_t before = live_bytes();
-  outbox.post(Kind::job, {}, os::Packed(large));
+  outbox.post(MessageKind::job, {}, os::Packed(large));
   std::size_t got = 0;
   while (got == 0) {
     must(outbox.flush());

@@ -140,8 +140,8 @@ TEST(EntryPoints, of_a_worker_end_it_with_its_jobs_and_at_what_is_no_job_B5) {
     os::put(packed, kind);
     return packed;
   };
-  constexpr auto job = static_cast<std::uint8_t>(backends::Kind::job);
-  constexpr auto results = static_cast<std::uint8_t>(backends::Kind::results);
+  constexpr auto job = static_cast<std::uint8_t>(backends::MessageKind::job);
+  constexpr auto results = static_cast<std::uint8_t>(backends::MessageKind::results);
   for (const auto& bytes :
        {message(0, job), message(1, backends::kinds), message(1, results), message(1, job)}) {
     testing::internal::CaptureStderr();

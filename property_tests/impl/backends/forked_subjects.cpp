@@ -260,8 +260,8 @@ struct ParallelSubject final : Subject {
 };
 
 /// Has nothing to do.
-struct Idle final : Deferred {
-  void catch_up() override {}
+struct Idle final : PendingWork {
+  void resume() override {}
 };
 
 std::shared_ptr<ParallelBackend> backend_of(BackendKind kind, World& world) {
@@ -285,8 +285,8 @@ struct BackendSubject final : Subject {
     methods = {
         {"effective_n_jobs", [this] { return code_of(backend->effective_n_jobs(2)); }},
         {"apply_async", [this] { return code_of(backend->apply_async({add_up}, {})); }},
-        {"apply_brief", [this] { return code_of(backend->apply_brief({add_up}, {})); }},
-        {"step_aside", plainly([this] { return backend->step_aside(true, *idle); })},
+        {"apply_inline", [this] { return code_of(backend->apply_inline({add_up}, {})); }},
+        {"yield_io_thread", plainly([this] { return backend->yield_io_thread(true, *idle); })},
         {"is_ready", plainly([this] { return backend->is_ready(); })},
         {"compute_batch_size", plainly([this] { return backend->compute_batch_size(); })},
         {"batch_completed",

@@ -13,14 +13,14 @@ namespace lastref {
 namespace {
 
 using backends::Inbox;
-using backends::Kind;
+using backends::MessageKind;
 using backends::Outbox;
 using os::Packed;
 using pretend::must;
 
 /// A message as it was received.
 struct Taken {
-  Kind kind = Kind::job;
+  MessageKind kind = MessageKind::job;
   Packed body;
 
   bool operator==(const Taken&) const = default;
@@ -80,7 +80,7 @@ RC_GTEST_PROP(PipeEndsProperties, messages_of_any_size_arrive_whole_and_in_order
   for (int number = 0; number < count; ++number) {
     const std::size_t size = *rc::gen::oneOf(rc::gen::inRange<std::size_t>(0, 40),
                                              rc::gen::inRange<std::size_t>(0, 200'000));
-    const Taken message = {.kind = static_cast<Kind>(*rc::gen::inRange(0, 3)),
+    const Taken message = {.kind = static_cast<MessageKind>(*rc::gen::inRange(0, 3)),
                            .body = body_of(size, number)};
     post(ends.outbox, message, std::min<std::size_t>(size, 8));
     sent.push_back(message);
@@ -110,7 +110,7 @@ RC_GTEST_PROP(PipeEndsProperties, what_a_dying_peer_could_not_finish_is_no_messa
   std::size_t cut = 0;
   for (const std::size_t size : sizes) {
     os::put(bytes, std::uint64_t{size + 1});
-    os::put(bytes, static_cast<std::uint8_t>(Kind::results));
+    os::put(bytes, static_cast<std::uint8_t>(MessageKind::results));
     bytes.resize(bytes.size() + size);
   }
   cut = *rc::gen::inRange<std::size_t>(0, bytes.size() + 1);
@@ -151,7 +151,7 @@ RC_GTEST_PROP(PipeEndsProperties, any_bytes_are_messages_or_an_error_or_wait_for
 TEST(PipeEnds, one_larger_than_the_pipe_goes_in_pieces_and_never_waits_B5) {
   NarrowOs os;
   Ends ends(os);
-  const Taken large = {.kind = Kind::results, .body = body_of(1'000'000, 5)};
+  const Taken large = {.kind = MessageKind::results, .body = body_of(1'000'000, 5)};
   post(ends.outbox, large, 16);
   EXPECT_TRUE(ends.outbox.flush().has_value());
   EXPECT_FALSE(ends.outbox.is_empty());
@@ -170,7 +170,7 @@ TEST(PipeEnds, small_ones_that_wait_go_in_one_call_and_in_order_B5) {
   Ends ends(os);
   std::vector<Taken> sent;
   for (int number = 0; number < 100; ++number) {
-    sent.push_back({.kind = Kind::job, .body = body_of(20, number)});
+    sent.push_back({.kind = MessageKind::job, .body = body_of(20, number)});
     post(ends.outbox, sent.back(), 8);
   }
   EXPECT_TRUE(ends.outbox.flush().has_value());
@@ -183,7 +183,7 @@ TEST(PipeEnds, nobody_who_reads_is_a_broken_pipe_B9) {
   Ends ends(os);
   ends.inbox.close();
   EXPECT_TRUE(ends.inbox.at_end());
-  post(ends.outbox, {.kind = Kind::job, .body = body_of(5)}, 0);
+  post(ends.outbox, {.kind = MessageKind::job, .body = body_of(5)}, 0);
   EXPECT_EQ(ends.outbox.flush().error().code, std::errc::broken_pipe);
   ends.outbox.close();
   EXPECT_TRUE(ends.outbox.is_empty());

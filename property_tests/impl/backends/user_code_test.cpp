@@ -388,11 +388,11 @@ TEST_F(Served, by_the_other_worker_are_jobs_behind_a_long_one_B5) {
 
 constexpr int told_later = 100000;  // bytes
 
-class Late final : public Deferred {
+class Late final : public PendingWork {
  public:
   explicit Late(ParallelBackend& backend) : backend_(backend) {}
-  void catch_up() override {
-    could_ = backend_.step_aside(/*waits=*/true, *this);
+  void resume() override {
+    could_ = backend_.yield_io_thread(/*waits=*/true, *this);
     ++times;
   }
   bool could() const { return could_; }
@@ -414,7 +414,7 @@ class Aside : public testing::Test {
     std::vector<Value> arguments = {fixture.mark(name)};
     arguments.insert(arguments.end(), rest.begin(), rest.end());
     return must_be(
-        backend->apply_brief({{"wait_for", arguments}}, [then](BatchOutcome&) { then(); }));
+        backend->apply_inline({{"wait_for", arguments}}, [then](BatchOutcome&) { then(); }));
   }
 
   Fixture fixture;
@@ -427,12 +427,12 @@ class Aside : public testing::Test {
 TEST_F(Aside, who_is_kept_by_who_stepped_aside_catches_up_E13) {
   const auto first_one = std::make_shared<Late>(*backend);
   const auto first = send("first", {}, [&] {
-    EXPECT_TRUE(backend->step_aside(/*waits=*/true, *first_one));
+    EXPECT_TRUE(backend->yield_io_thread(/*waits=*/true, *first_one));
     fixture.make_mark("second");
     until([&] { return has_tried.load(); });
   });
   const auto second = send("second", {}, [&] {
-    could = backend->step_aside(/*waits=*/true, *late);
+    could = backend->yield_io_thread(/*waits=*/true, *late);
     has_tried = true;
   });
   fixture.make_mark("first");
@@ -451,7 +451,8 @@ TEST_F(Aside, who_is_kept_by_who_tells_catches_up_E13) {
   });
   const auto second = send("second", {}, [&] {
     // Twice, as two callbacks of one call may do it.
-    could = backend->step_aside(/*waits=*/true, *late) || backend->step_aside(true, *late);
+    could =
+        backend->yield_io_thread(/*waits=*/true, *late) || backend->yield_io_thread(true, *late);
     has_tried = true;
   });
   fixture.make_mark("first");
@@ -465,13 +466,14 @@ TEST_F(Aside, who_is_kept_by_who_tells_catches_up_E13) {
 /// The postponed work of a call that has returned is not run.
 TEST_F(Aside, who_has_gone_does_not_catch_up_E13) {
   const auto first = send("first", {}, [&] {
-    EXPECT_TRUE(backend->step_aside(/*waits=*/true, *late));
+    EXPECT_TRUE(backend->yield_io_thread(/*waits=*/true, *late));
     fixture.make_mark("second");
     until([&] { return has_tried.load(); });
   });
   const auto second = send("second", {}, [&] {
     auto gone = std::make_shared<Late>(*backend);
-    could = backend->step_aside(/*waits=*/true, *gone) || backend->step_aside(true, *late);
+    could =
+        backend->yield_io_thread(/*waits=*/true, *gone) || backend->yield_io_thread(true, *late);
     gone.reset();
     has_tried = true;
   });

@@ -45,7 +45,7 @@ const std::vector<Word>& words() {
       {.names = {"throw", "try", "catch"},
        .instead = "Result",
        .where = product,
-       .but = {"impl/backends/safely.hpp",
+       .but = {"impl/backends/exceptions.hpp",
                "impl/backends/task.cpp",
                "impl/cache/copy.hpp",
                "impl/include/lastref/weak_array_key_map.hpp",

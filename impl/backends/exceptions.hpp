@@ -1,4 +1,4 @@
-// safely: calls of code that is not ours and may throw anything.
+// exceptions: calls of code that is not ours and may throw anything.
 #pragma once
 
 #include <optional>
@@ -12,26 +12,26 @@ namespace lastref::backends {
 ///
 /// Errors          TransportableException or WorkerInterrupt: the exception of the source;
 ///                 not_enough_memory.
-Outcome<std::optional<Task>> ask_safely(const TaskSource& source);
+Outcome<std::optional<Task>> next_task(const TaskSource& source);
 
 /// The exception that is being handled. Makes no system call: if processes are fibers, none may be
 /// switched in the middle of a handler.
-Failure caught() noexcept;
+Failure current_failure() noexcept;
 
 /// The same, with the place where it was caught.
-Failure placed(Failure failure, const char* where) noexcept;
+Failure with_context(Failure failure, const char* where) noexcept;
 
 /// The exception of `body`, as a failure; none if it threw nothing.
 template <typename Body>
-std::optional<Failure> thrown_by(Body body, const char* where) noexcept {
+std::optional<Failure> catch_as_failure(Body body, const char* where) noexcept {
   std::optional<Failure> thrown;
   try {
     body();
   } catch (...) {
-    thrown = caught();
+    thrown = current_failure();
   }
   if (thrown) {
-    thrown = placed(*std::move(thrown), where);
+    thrown = with_context(*std::move(thrown), where);
   }
   return thrown;
 }
