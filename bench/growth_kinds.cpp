@@ -115,7 +115,7 @@ struct Sender : Led {
 
   void send(const Array& array) {
     Sent sent = must(reducer.reduce(array));
-    other.send(must(encode(sent.reduction)));
+    other.send(must(encode_reduction(sent.reduction)));
     must(sent.arrived());
   }
 

@@ -68,16 +68,16 @@ bool answered(os::Os& os, tracker::Link& link) {
     ::_exit(1);
   }
   tracker::Link link(os, os::UniqueFd(os, *socket));
-  link.post(
-      tracker::encode({.verb = tracker::Verb::announce, .id = membership->nonce, .entries = {}}),
-      std::span(&*self, 1));
+  link.post(tracker::encode_message(
+                {.verb = tracker::Verb::announce, .id = membership->nonce, .entries = {}}),
+            std::span(&*self, 1));
   bool done = answered(os, link);
   tracker::Message message{.verb = tracker::Verb::register_, .id = 2, .entries = {}};
   for (std::size_t name = 0; name < names; ++name) {
     const std::string path = nth(folder, name);
     message.entries.push_back({.resource = {.type = ResourceType::file, .name = path}});
     if (message.entries.size() == names_in_a_packet || name + 1 == names) {
-      link.post(tracker::encode(message));
+      link.post(tracker::encode_message(message));
       done = answered(os, link) && done;
       message.entries.clear();
     }

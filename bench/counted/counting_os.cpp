@@ -58,7 +58,7 @@ Status CountingOs::send(os::Fd socket, os::Bytes message, std::span<const os::Fd
                        message[place_of_verb] == static_cast<std::byte>(tracker::Verb::hold);
   if (plant_ == Plant::extra_message && is_hold && sent) {
     // The message has no names, so reference counts stay correct.
-    const auto empty = tracker::encode({.verb = tracker::Verb::hold, .entries = {}});
+    const auto empty = tracker::encode_message({.verb = tracker::Verb::hold, .entries = {}});
     sent = every<Call::send>(socket, os::Bytes(empty), fds);
   }
   return sent;

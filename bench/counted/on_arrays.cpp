@@ -77,7 +77,7 @@ void send(const Place& place, const char* what) {
   OtherMember other(must(sender.client->tree()));
   other.hold(what);
   for (int round = 0; round < rounds; ++round) {
-    other.send(must(encode(sent.reduction)));
+    other.send(must(encode_reduction(sent.reduction)));
   }
 }
 

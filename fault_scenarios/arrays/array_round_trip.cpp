@@ -60,7 +60,7 @@ Status worker(Stage& stage) {
   BackwardReducer backward(stage.os(), worker.receiver());
   return stage.product().operation("reduce", [&]() -> Status {
     LASTREF_TRY(sent, backward.reduce(part_of(array)));
-    LASTREF_TRY(bytes, encode(sent.reduction));
+    LASTREF_TRY(bytes, encode_reduction(sent.reduction));
     stage.send("back", text_of_bytes(bytes));
     return ok();
   });

@@ -113,7 +113,7 @@ Status send_back(Stage& stage, const Worker& worker) {
     LASTREF_CHECK(map);
     LASTREF_TRY(transposed, map->transpose());
     LASTREF_TRY(sent, reduce(backward, transposed));
-    LASTREF_TRY(bytes, encode(sent.reduction));
+    LASTREF_TRY(bytes, encode_reduction(sent.reduction));
     stage.send("back", text_of_bytes(bytes));
     return ok();
   });

@@ -32,7 +32,7 @@ Array returned() {
 /// Receives what the worker's reducers make from arrays.
 Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
-  stage.send("options", text_of_bytes(encode(parents_options()).value()));
+  stage.send("options", text_of_bytes(encode_forward_options(parents_options()).value()));
   LASTREF_CHECK(stage.start("worker"));
   Worker receiver(stage);
   const std::pair<const char*, Array> expected[] = {
@@ -52,7 +52,7 @@ class Sender {
   Status send(const ReducerRegistry& registry, const std::string& signal, const Array& array) {
     return stage_.product().operation("reduce", [&]() -> Status {
       LASTREF_TRY(sent, reduce(registry, array));
-      LASTREF_TRY(bytes, encode(sent.reduction));
+      LASTREF_TRY(bytes, encode_reduction(sent.reduction));
       stage_.send(signal, text_of_bytes(bytes));
       await_arrival(stage_, signal);
       return sent.arrived();

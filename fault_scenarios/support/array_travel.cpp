@@ -139,7 +139,7 @@ Status Parent::send(const std::string& signal, const Array& array) {
   std::string bytes;
   const auto act = [&]() -> Result<std::string> {
     LASTREF_TRY(sent, reducer_->reduce(array));
-    LASTREF_TRY(encoded, encode(sent.reduction));
+    LASTREF_TRY(encoded, encode_reduction(sent.reduction));
     bytes = text_of_bytes(encoded);
     last_file_ = file_of(sent.reduction);
     in_transit_.insert_or_assign(signal, std::move(sent));

@@ -76,7 +76,7 @@ class Encoder {
     const auto [found, is_new] = numbers_.try_emplace(array.identity(), arrays_count_);
     if (is_new) {
       LASTREF_TRY(sent, reduce_(array));
-      LASTREF_TRY(bytes, lastref::encode(sent.reduction));
+      LASTREF_TRY(bytes, lastref::encode_reduction(sent.reduction));
       put(arrays_, os::Bytes(bytes));
       ++arrays_count_;
       if (sent.reference) {
@@ -276,7 +276,7 @@ TerminatedWorker take_terminated(Unpacker& unpacker) {
 
 }  // namespace
 
-Result<Encoded> encode(const Batch& batch, const ArrayReducer& reduce) {
+Result<Encoded> encode_batch(const Batch& batch, const ArrayReducer& reduce) {
   Encoder encoder(reduce);
   std::map<std::string_view, std::uint32_t> numbers;
   std::vector<std::string_view> names;
@@ -308,13 +308,13 @@ Result<Encoded> encode(const Batch& batch, const ArrayReducer& reduce) {
   return encoder.finish(std::move(front));
 }
 
-Result<Encoded> encode(const List& results, const ArrayReducer& reduce) {
+Result<Encoded> encode_results(const List& results, const ArrayReducer& reduce) {
   Encoder encoder(reduce);
   LASTREF_CHECK(encoder.add_all(results));
   return encoder.finish({});
 }
 
-Packed encode(const Failure& failure) {
+Packed encode_failure(const Failure& failure) {
   Packed bytes;
   put(bytes, static_cast<std::uint8_t>(failure.index()));
   std::visit(EncodeFailure{bytes}, failure);

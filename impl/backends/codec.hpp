@@ -29,9 +29,9 @@ struct Encoded {
 /// Errors          value_too_large: lists nested deeper than depth_max; function_not_supported: a
 ///                 name that no function can have; of `reduce` and of the encoding of a reduction.
 ///                 Nothing is on its way.
-Result<Encoded> encode(const Batch& batch, const ArrayReducer& reduce);
-Result<Encoded> encode(const List& results, const ArrayReducer& reduce);
-os::Packed encode(const Failure& failure);
+Result<Encoded> encode_batch(const Batch& batch, const ArrayReducer& reduce);
+Result<Encoded> encode_results(const List& results, const ArrayReducer& reduce);
+os::Packed encode_failure(const Failure& failure);
 
 /// Whether the results contain something to rebuild.
 bool has_arrays(os::Bytes results);

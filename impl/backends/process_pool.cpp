@@ -85,7 +85,7 @@ Outcome<FuturePtr> ProcessPool::submit(Batch batch,
 Outcome<FuturePtr> ProcessPool::send(const Batch& batch,
                                      Callback callback,
                                      bool callback_is_nonblocking) {
-  Result<Encoded> encoded = encode(batch, parts_.reduce);
+  Result<Encoded> encoded = encode_batch(batch, parts_.reduce);
   if (!encoded) {
     return failed(std::move(encoded).error());
   }

@@ -214,7 +214,7 @@ class Worker {
     if (const auto thrown = backends::catch_as_failure(
             [&] { std::tie(kind, body) = work(message.body.subspan(number_size)); }, "a batch")) {
       kind = MessageKind::failed;
-      body = backends::encode(*thrown);
+      body = backends::encode_failure(*thrown);
     }
     os::Packed numbers;
     os::put(numbers, number);
@@ -228,7 +228,9 @@ class Worker {
     os::put(numbers, std::uint64_t{0});
     os::put(numbers, std::int64_t{0});
     refusal_ = backends::whole_message(
-        MessageKind::failed, numbers, backends::encode(Failure(os::no_memory("a batch").value())));
+        MessageKind::failed,
+        numbers,
+        backends::encode_failure(Failure(os::no_memory("a batch").value())));
   }
 
   /// When it returns, nothing of the batch is left here except what a task has kept.
@@ -240,17 +242,17 @@ class Worker {
           [&](const Array& array) { return is_senders ? array : array.read_only(); });
     });
     if (!batch) {
-      return {MessageKind::failed, backends::encode(Failure(batch.error()))};
+      return {MessageKind::failed, backends::encode_failure(Failure(batch.error()))};
     }
     const Outcome<List> outcome =
         call_all(functions_, {.session = session_}, *std::move(batch), [&] { check_process(); });
     if (!outcome) {
-      return {MessageKind::failed, backends::encode(outcome.error())};
+      return {MessageKind::failed, backends::encode_failure(outcome.error())};
     }
-    Result<backends::Encoded> encoded =
-        backends::encode(*outcome, [&](const Array& array) { return backward_.reduce(array); });
+    Result<backends::Encoded> encoded = backends::encode_results(
+        *outcome, [&](const Array& array) { return backward_.reduce(array); });
     if (!encoded) {
-      return {MessageKind::failed, backends::encode(Failure(encoded.error()))};
+      return {MessageKind::failed, backends::encode_failure(Failure(encoded.error()))};
     }
     return {MessageKind::results, std::move(encoded->bytes)};
   }
@@ -286,8 +288,10 @@ Status join_and_serve(os::Os& os,
   Descriptors given(os);
   ignore_interrupts(os);
   // Made while there is memory.
-  backends::WholeMessage why = backends::whole_message(
-      MessageKind::gave_up, {}, backends::encode(Failure(os::no_memory("a worker").value())));
+  backends::WholeMessage why =
+      backends::whole_message(MessageKind::gave_up,
+                              {},
+                              backends::encode_failure(Failure(os::no_memory("a worker").value())));
   Status served = os::within_memory("a worker", [&]() -> Status {
     LASTREF_TRY(watch, Watch::start(os, std::move(given.parent), std::move(given.leash)));
     LASTREF_TRY(session, join());
@@ -299,7 +303,7 @@ Status join_and_serve(os::Os& os,
   if (!served) {
     if (!failed_with(served, std::errc::not_enough_memory)) {
       why = backends::whole_message(
-          MessageKind::gave_up, {}, backends::encode(Failure(served.error())));
+          MessageKind::gave_up, {}, backends::encode_failure(Failure(served.error())));
     }
     given.results.post(std::move(why));
     static_cast<void>(given.results.flush());

@@ -22,7 +22,7 @@ constexpr std::uint8_t version = 2;
 /// bytes; the text of a structured dtype may be long.
 constexpr std::size_t text_size_max = std::size_t{1} << 20U;
 
-enum class Kind : std::uint8_t { view, load, value, options };
+enum class EncodedKind : std::uint8_t { view, load, value, options };
 
 tl::unexpected<Error> malformed(const char* reason) {
   return failure(std::errc::bad_message, reason);
@@ -56,7 +56,7 @@ void put(Packed& into, const std::optional<Value>& value) {
   }
 }
 
-Packed start(Kind kind) {
+Packed start(EncodedKind kind) {
   Packed made;
   put(made, version);
   put(made, static_cast<std::uint8_t>(kind));
@@ -126,12 +126,13 @@ class Reader : public os::Unpacker {
   }
 };
 
-Result<Reader> open(os::Bytes bytes, Kind& kind) {
+Result<Reader> open(os::Bytes bytes, EncodedKind& kind) {
   Reader reader(bytes);
   if (reader.number<std::uint8_t>() != version) {
     return malformed("of another version");
   }
-  kind = static_cast<Kind>(reader.option(static_cast<std::uint8_t>(Kind::options) + 1));
+  kind =
+      static_cast<EncodedKind>(reader.option(static_cast<std::uint8_t>(EncodedKind::options) + 1));
   return reader;
 }
 
@@ -226,11 +227,11 @@ void put_value(Packed& into, const ByValue& value) {
 
 }  // namespace
 
-Result<std::vector<std::byte>> encode(const Reduction& reduction) {
+Result<std::vector<std::byte>> encode_reduction(const Reduction& reduction) {
   return os::within_memory("a reduction", [&]() -> Result<std::vector<std::byte>> {
     if (const auto* view = std::get_if<StridedFromMemmap>(&reduction)) {
       LASTREF_CHECK(check_elements(view->dtype));
-      Packed made = start(Kind::view);
+      Packed made = start(EncodedKind::view);
       put(made, view->filename);
       put(made, view->dtype.text());
       put(made, static_cast<std::uint8_t>(view->mode));
@@ -244,7 +245,7 @@ Result<std::vector<std::byte>> encode(const Reduction& reduction) {
       return made;
     }
     if (const auto* load = std::get_if<LoadTemporaryMemmap>(&reduction)) {
-      Packed made = start(Kind::load);
+      Packed made = start(EncodedKind::load);
       put(made, load->filename);
       put(made, static_cast<std::uint8_t>(load->mode));
       put(made, static_cast<std::uint8_t>(load->unlink_on_gc_collect));
@@ -253,7 +254,7 @@ Result<std::vector<std::byte>> encode(const Reduction& reduction) {
     }
     const auto& value = std::get<ByValue>(reduction);
     LASTREF_CHECK(check_elements(value.elements.dtype()));
-    Packed made = start(Kind::value);
+    Packed made = start(EncodedKind::value);
     put_value(made, value);
     return made;
   });
@@ -261,25 +262,25 @@ Result<std::vector<std::byte>> encode(const Reduction& reduction) {
 
 Result<Reduction> decode_reduction(os::Bytes bytes) {
   return os::within_memory("a reduction", [&]() -> Result<Reduction> {
-    Kind kind{};
+    EncodedKind kind{};
     LASTREF_TRY(reader, open(bytes, kind));
     switch (kind) {
-      case Kind::view:
+      case EncodedKind::view:
         return view_from(reader);
-      case Kind::load:
+      case EncodedKind::load:
         return load_from(reader);
-      case Kind::value:
+      case EncodedKind::value:
         return value_from(reader);
-      case Kind::options:
+      case EncodedKind::options:
         return malformed("no array");
     }
     return malformed("no array");
   });
 }
 
-Result<std::vector<std::byte>> encode(const ForwardOptions& options) {
+Result<std::vector<std::byte>> encode_forward_options(const ForwardOptions& options) {
   return os::within_memory("options", [&]() -> Result<std::vector<std::byte>> {
-    Packed made = start(Kind::options);
+    Packed made = start(EncodedKind::options);
     put(made, options.max_nbytes);
     put(made, static_cast<std::uint8_t>(options.mmap_mode));
     put(made, static_cast<std::uint8_t>(options.unlink_on_gc_collect));
@@ -291,9 +292,9 @@ Result<std::vector<std::byte>> encode(const ForwardOptions& options) {
 
 Result<ForwardOptions> decode_forward_options(os::Bytes bytes) {
   return os::within_memory("options", [&]() -> Result<ForwardOptions> {
-    Kind kind{};
+    EncodedKind kind{};
     LASTREF_TRY(reader, open(bytes, kind));
-    if (kind != Kind::options) {
+    if (kind != EncodedKind::options) {
       return malformed("no options");
     }
     constexpr std::uint8_t prewarms = 3;

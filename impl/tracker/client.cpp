@@ -102,11 +102,11 @@ Status Client::forget(const Resource& resource) noexcept {
 
 Result<std::vector<Count>> Client::counts() noexcept {
   return os::within_memory("the tracker", [&]() -> Result<std::vector<Count>> {
-    std::vector<Entry> entries;
+    std::vector<MessageEntry> entries;
     LASTREF_CHECK(mine().request(Verb::counts, nullptr, {}, &entries));
     std::vector<Count> counts;
     counts.reserve(entries.size());
-    for (Entry& entry : entries) {
+    for (MessageEntry& entry : entries) {
       counts.push_back(
           {.resource = std::move(entry.resource), .holder = entry.holder, .count = entry.count});
     }

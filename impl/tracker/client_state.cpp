@@ -188,7 +188,7 @@ Status Client::State::why_not() const {
 Status Client::State::request(Verb verb,
                               const Resource* resource,
                               const std::optional<Identity>& identity,
-                              std::vector<Entry>* answer) {
+                              std::vector<MessageEntry>* answer) {
   LASTREF_CHECK(ready());
   Request request{.message = {.verb = verb, .entries = {}}};
   if (resource != nullptr) {
@@ -199,7 +199,7 @@ Status Client::State::request(Verb verb,
   last_id_ = (last_id_ + 1) & ~nonce_bit;
   const std::uint32_t id = last_id_;
   request.message.id = id;
-  Packet packet = encode(request.message);
+  Packet packet = encode_message(request.message);
   unanswered.emplace(id, &request);
   requests_.merge(unanswered);
   post(std::move(packet));
@@ -228,7 +228,7 @@ Status Client::State::request(Verb verb,
 Status Client::State::hold(const Resource& resource) {
   LASTREF_CHECK(ready());
   const os::MonitorLock held(*monitor_);
-  Packet packet = encode({.verb = Verb::hold, .entries = {{.resource = resource}}});
+  Packet packet = encode_message({.verb = Verb::hold, .entries = {{.resource = resource}}});
   if (link_ && !os::had_memory([&]() LASTREF_REQUIRES(*monitor_) { read_answers(); })) {
     // The message that the name was forgotten may be here unread; it belongs to the earlier use of
     // the name.
@@ -257,7 +257,7 @@ Status Client::State::hold(const Resource& resource) {
 Status Client::State::release(const Resource& resource) {
   const os::MonitorLock held(*monitor_);
   LASTREF_CHECK(start());
-  Packet packet = encode({.verb = Verb::release, .entries = {{.resource = resource}}});
+  Packet packet = encode_message({.verb = Verb::release, .entries = {{.resource = resource}}});
   let_go_of(resource);
   post(std::move(packet));
   return broken_ ? Status(failure(*broken_)) : ok();
@@ -661,7 +661,7 @@ void Client::State::read_answers() {
 void Client::State::take_answer(Message& answer) {
   if (answer.verb == Verb::forget) {
     // Another process has forgotten a name that we hold: do not announce it to the next tracker.
-    for (const Entry& entry : answer.entries) {
+    for (const MessageEntry& entry : answer.entries) {
       if (holdings_.erase(entry.resource) > 0) {
         os_.hit(Probe::forgotten_elsewhere);
       }

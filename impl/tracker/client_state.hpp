@@ -45,14 +45,14 @@ struct Client::State {
   Status request(Verb verb,
                  const Resource* resource,
                  const std::optional<Identity>& identity = {},
-                 std::vector<Entry>* answer = nullptr);
+                 std::vector<MessageEntry>* answer = nullptr);
   Status hold(const Resource& resource);
   Status release(const Resource& resource);
 
  private:
   struct Request {
     Message message;
-    std::vector<Entry> answer = {};
+    std::vector<MessageEntry> answer = {};
     std::errc status = {};
     bool done = false;
   };

@@ -69,7 +69,7 @@ tl::unexpected<Error> malformed(const char* reason) {
   return failure(std::errc::bad_message, reason);
 }
 
-Result<Entry> decode_entry(Reader& reader) {
+Result<MessageEntry> decode_entry(Reader& reader) {
   const auto type = reader.take<std::uint8_t>();
   const auto flags = reader.take<std::uint8_t>();
   const auto size = reader.take<std::uint16_t>();
@@ -81,7 +81,7 @@ Result<Entry> decode_entry(Reader& reader) {
                 .inode = reader.take<std::uint64_t>(),
                 .btime = reader.take<std::uint64_t>()};
   }
-  Entry entry{
+  MessageEntry entry{
       .resource = {.type = static_cast<ResourceType>(type), .name = reader.text(size)},
       .holder = static_cast<os::Pid>(holder),
       .count = count,
@@ -110,7 +110,7 @@ Result<Entry> decode_entry(Reader& reader) {
 
 }  // namespace
 
-Packet encode(const Message& message) {
+Packet encode_message(const Message& message) {
   Packet packet;
   packet.reserve(128);
   put(packet, version);
@@ -120,7 +120,7 @@ Packet encode(const Message& message) {
                                  (message.again ? flag_again : 0)));
   put(packet, message.id);
   put(packet, message.status);
-  for (const Entry& entry : message.entries) {
+  for (const MessageEntry& entry : message.entries) {
     put(packet, static_cast<std::uint8_t>(entry.resource.type));
     put(packet, entry.identity ? entry_flag_identity : std::uint8_t{0});
     put(packet, static_cast<std::uint16_t>(entry.resource.name.size()));
@@ -158,12 +158,12 @@ std::vector<Packet> encode_split(const Message& message) {
   Message part = message;
   part.entries.clear();
   std::size_t size = header_size;
-  for (const Entry& entry : message.entries) {
+  for (const MessageEntry& entry : message.entries) {
     const std::size_t more =
         entry_header_size + (entry.identity ? identity_size : 0) + entry.resource.name.size();
     if (size + more > packet_size_max) {
       part.more = true;
-      packets.push_back(encode(part));
+      packets.push_back(encode_message(part));
       part.entries.clear();
       size = header_size;
     }
@@ -171,11 +171,11 @@ std::vector<Packet> encode_split(const Message& message) {
     size += more;
   }
   part.more = false;
-  packets.push_back(encode(part));
+  packets.push_back(encode_message(part));
   return packets;
 }
 
-Result<Message> decode(os::Bytes packet) {
+Result<Message> decode_message(os::Bytes packet) {
   Reader reader(packet);
   if (packet.size() > packet_size_max) {
     return malformed("too long");

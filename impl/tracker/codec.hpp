@@ -34,13 +34,13 @@ enum class Verb : std::uint8_t {
   identify = 10,  ///< Sets the identity of the resource. Answered.
 };
 
-struct Entry {
+struct MessageEntry {
   Resource resource;
   os::Pid holder = 0;
   std::uint64_t count = 1;
   std::optional<Identity> identity = {};
 
-  bool operator==(const Entry&) const = default;
+  bool operator==(const MessageEntry&) const = default;
 };
 
 struct Message {
@@ -52,7 +52,7 @@ struct Message {
   bool again = false;
   std::uint32_t id = 0;
   std::uint32_t status = 0;  ///< errno
-  std::vector<Entry> entries;
+  std::vector<MessageEntry> entries;
 
   bool operator==(const Message&) const = default;
 };
@@ -67,7 +67,7 @@ inline constexpr std::uint64_t count_max = 0xffff'ffff;
 using Packet = std::vector<std::byte>;
 
 /// One packet. The entries must fit (see encode_split) and their names must be valid.
-Packet encode(const Message& message);
+Packet encode_message(const Message& message);
 
 /// A reply without entries.
 std::array<std::byte, header_size> encode_reply(std::uint32_t id, std::errc status) noexcept;
@@ -76,7 +76,7 @@ std::array<std::byte, header_size> encode_reply(std::uint32_t id, std::errc stat
 std::vector<Packet> encode_split(const Message& message);
 
 /// Errors          bad_message, with the reason as subject.
-Result<Message> decode(os::Bytes packet);
+Result<Message> decode_message(os::Bytes packet);
 
 bool is_of_another_version(os::Bytes packet) noexcept;
 bool is_announcement(os::Bytes packet) noexcept;

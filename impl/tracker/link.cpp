@@ -52,7 +52,7 @@ void Link::put_off(Packet packet) noexcept {
 }
 
 void Link::post(const Message& message) noexcept {
-  if (!os::had_memory([&] { post(encode(message)); })) {
+  if (!os::had_memory([&] { post(encode_message(message)); })) {
     give_up();
   }
 }
@@ -145,7 +145,7 @@ Arrival Link::read(os::Bytes packet, bool is_truncated) {
                  "with descriptors for which this process has no space (RLIMIT_NOFILE), or no use",
                  std::errc::too_many_files_open);
   }
-  Result<Message> message = decode(packet);
+  Result<Message> message = decode_message(packet);
   if (!message) {
     return spoil(
         packet,

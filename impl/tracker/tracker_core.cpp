@@ -288,7 +288,7 @@ void TrackerCore::handle_announcement(Connection& connection, Message& message) 
     return;
   }
   Member& member = join(connection, message.id);
-  for (const Entry& entry : connection.announcing) {
+  for (const MessageEntry& entry : connection.announcing) {
     if (registry_.knows(entry.resource)) {
       registry_.add(*connection.member, entry.resource, entry.count);
     } else {
@@ -304,7 +304,7 @@ void TrackerCore::handle_announcement(Connection& connection, Message& message) 
 }
 
 void TrackerCore::handle_register(Connection& connection, Message& message) {
-  for (const Entry& entry : message.entries) {
+  for (const MessageEntry& entry : message.entries) {
     // Either the resource is being deleted, and a process that creates it now would lose it; or a
     // member may yet announce the life of the name that is over, or may be over.
     const bool waits_for_all = may_be_over(entry);
@@ -316,7 +316,7 @@ void TrackerCore::handle_register(Connection& connection, Message& message) {
       return;
     }
   }
-  for (const Entry& entry : message.entries) {
+  for (const MessageEntry& entry : message.entries) {
     // A relative name would depend on our own working folder, or on that of the next start.
     if (is_relative(entry.resource)) {
       host_.reply(connection.id, message.id, std::errc::invalid_argument);
@@ -336,7 +336,7 @@ void TrackerCore::handle_register(Connection& connection, Message& message) {
 }
 
 /// Whether only a later announcement can decide if the resource is still the one that is known.
-bool TrackerCore::may_be_over(const Entry& entry) const {
+bool TrackerCore::may_be_over(const MessageEntry& entry) const {
   return !entry.identity && registry_.knows(entry.resource) &&
          registry_.count_of(entry.resource) == 0 && names_.identity_of(entry.resource) &&
          !settled();
@@ -344,7 +344,7 @@ bool TrackerCore::may_be_over(const Entry& entry) const {
 
 /// Records the name and counts the reference, or neither. A name that is already held keeps its
 /// known identity.
-Status TrackerCore::count(MemberId member, const Entry& entry) {
+Status TrackerCore::count(MemberId member, const MessageEntry& entry) {
   const bool was_known = registry_.knows(entry.resource);
   const bool goes_on = !entry.identity && registry_.count_of(entry.resource) > 0;
   registry_.add(member, entry.resource, entry.count);
@@ -362,7 +362,7 @@ Status TrackerCore::count(MemberId member, const Entry& entry) {
 
 /// A name without a count is ignored: its end may be on its way.
 void TrackerCore::handle_identify(Connection& connection, const Message& message) {
-  for (const Entry& entry : message.entries) {
+  for (const MessageEntry& entry : message.entries) {
     Status entered =
         registry_.knows(entry.resource) ? names_.enter(entry.resource, entry.identity) : ok();
     if (!entered) {
@@ -374,7 +374,7 @@ void TrackerCore::handle_identify(Connection& connection, const Message& message
 }
 
 void TrackerCore::handle_hold(Connection& connection, const Message& message) {
-  for (const Entry& entry : message.entries) {
+  for (const MessageEntry& entry : message.entries) {
     if (registry_.knows(entry.resource)) {
       if (registry_.count_of(entry.resource) == 0) {
         host_.hit(Probe::doomed_name_held_again);
@@ -391,7 +391,7 @@ void TrackerCore::handle_hold(Connection& connection, const Message& message) {
 }
 
 void TrackerCore::handle_release(Connection& connection, const Message& message) {
-  for (const Entry& entry : message.entries) {
+  for (const MessageEntry& entry : message.entries) {
     const Released released = registry_.release(*connection.member, entry.resource, entry.count);
     if ((released == Released::unknown || released == Released::not_held) &&
         !is_stale_release(*connection.member, entry)) {
@@ -404,7 +404,7 @@ void TrackerCore::handle_release(Connection& connection, const Message& message)
 }
 
 /// Whether the process could not know that it no longer holds the name. Counts it as released.
-bool TrackerCore::is_stale_release(MemberId member, const Entry& entry) {
+bool TrackerCore::is_stale_release(MemberId member, const MessageEntry& entry) {
   auto& stale_counts = members_.at(member).stale_counts;
   const auto found = stale_counts.find(entry.resource);
   if (found == stale_counts.end() || found->second < entry.count) {
@@ -452,15 +452,15 @@ void TrackerCore::forget_due() {
 /// Whether the names are not being cleaned up, and will not be.
 bool TrackerCore::stop_retrying(const Message& message) {
   bool all = true;
-  for (const Entry& entry : message.entries) {
+  for (const MessageEntry& entry : message.entries) {
     all = clean_ups_.stop_retrying(entry.resource) && all;
   }
   return all;
 }
 
 /// For names that could not be forgotten and have no count: their clean-up is already cancelled.
-void TrackerCore::put_off(std::span<const Entry> entries) {
-  for (const Entry& entry : entries) {
+void TrackerCore::put_off(std::span<const MessageEntry> entries) {
+  for (const MessageEntry& entry : entries) {
     if (!registry_.knows(entry.resource) && names_.contains(entry.resource)) {
       put_off_.insert(entry.resource);
     }
@@ -469,10 +469,10 @@ void TrackerCore::put_off(std::span<const Entry> entries) {
 
 void TrackerCore::handle_forget(Connection& connection, const Message& message) {
   std::set<Resource> made;  // tombstones, if they are needed
-  for (const Entry& entry : message.entries) {
+  for (const MessageEntry& entry : message.entries) {
     made.insert(entry.resource);
   }
-  for (const Entry& entry : message.entries) {
+  for (const MessageEntry& entry : message.entries) {
     const std::vector<MemberId> holders = registry_.holders_of(entry.resource);
     for (const MemberId holder : holders) {
       const auto found = members_.find(holder);
@@ -511,7 +511,7 @@ void TrackerCore::handle_forget(Connection& connection, const Message& message) 
     }
   }
   host_.reply(connection.id, message.id, {});
-  for (const Entry& entry : message.entries) {
+  for (const MessageEntry& entry : message.entries) {
     if (host_.is_behind(connection.id)) {
       tombstones_.insert(made.extract(entry.resource));
     } else if (!tombstones_.contains(entry.resource)) {

@@ -96,7 +96,7 @@ class TrackerCore {
     ConnectionId id = 0;
     os::Pid pid = 0;
     std::optional<MemberId> member = {};
-    std::vector<Entry> announcing = {};
+    std::vector<MessageEntry> announcing = {};
   };
   /// A member that holds nothing more, though the registry may still have some of its references.
   struct Departed {
@@ -118,12 +118,12 @@ class TrackerCore {
   void handle_hold(Connection& connection, const Message& message);
   void handle_release(Connection& connection, const Message& message);
   void handle_forget(Connection& connection, const Message& message);
-  bool may_be_over(const Entry& entry) const;
-  Status count(MemberId member, const Entry& entry);
-  bool is_stale_release(MemberId member, const Entry& entry);
+  bool may_be_over(const MessageEntry& entry) const;
+  Status count(MemberId member, const MessageEntry& entry);
+  bool is_stale_release(MemberId member, const MessageEntry& entry);
   void forget_due();
   bool stop_retrying(const Message& message);
-  void put_off(std::span<const Entry> entries);
+  void put_off(std::span<const MessageEntry> entries);
   bool notify_forgotten(MemberId holder, const Resource& resource);
   void clear_tombstones();
   void erase_tombstone(const Resource& resource);

@@ -60,7 +60,7 @@ TEST_F(MountedFileSystem, that_copies_up_a_mapped_file_sends_its_own_bytes_E2_E1
 
   for (const Array& each : {array, now}) {
     const Reduction sent =
-        decode_reduction(encode(forward.reduce(each).value().reduction).value()).value();
+        decode_reduction(encode_reduction(forward.reduce(each).value().reduction).value()).value();
     const auto arrived = Receiver(os, nullptr).rebuild(sent);
     ASSERT_TRUE(arrived) << describe(arrived.error());
     EXPECT_TRUE(contents_equal(*arrived, each));

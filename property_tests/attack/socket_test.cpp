@@ -103,7 +103,7 @@ std::vector<std::byte> packet(Verb verb, const std::vector<Resource>& resources 
   for (const Resource& resource : resources) {
     message.entries.push_back({.resource = resource});
   }
-  return tracker::encode(message);
+  return tracker::encode_message(message);
 }
 
 TEST_F(MessagesOfAnotherUser, do_not_reach_the_socket_T2_R13) {

@@ -32,7 +32,7 @@ void check_reduction(os::Bytes input) {
     expect_refused(reduction.error(), std::errc::bad_message, std::errc::value_too_large);
     return;
   }
-  const auto bytes = encode(*reduction);
+  const auto bytes = encode_reduction(*reduction);
   expect(bytes.has_value(), "what was received can be sent");
   const auto again = decode_reduction(*bytes);
   expect(again.has_value(), "what was sent can be received");
@@ -45,7 +45,7 @@ void check_options(os::Bytes input) {
     expect_refused(options.error(), std::errc::bad_message);
     return;
   }
-  const auto again = decode_forward_options(encode(*options).value());
+  const auto again = decode_forward_options(encode_forward_options(*options).value());
   expect(again.has_value(), "options that were sent can be received");
   expect(*again == *options, "options arrive as they were sent");
 }

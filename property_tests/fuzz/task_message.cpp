@@ -41,7 +41,7 @@ void check_batch(os::Bytes input) {
     expect_refused(batch.error(), std::errc::bad_message, std::errc::value_too_large);
     return;
   }
-  const auto sent = codec::encode(*batch, reduce);
+  const auto sent = codec::encode_batch(*batch, reduce);
   expect(sent.has_value(), "a batch that was received can be sent");
   const auto again = codec::decode_batch(sent->bytes, rebuild);
   expect(again.has_value(), "a batch that was sent can be received");
@@ -54,7 +54,7 @@ void check_results(os::Bytes input) {
     expect_refused(results.error(), std::errc::bad_message, std::errc::value_too_large);
     return;
   }
-  const auto sent = codec::encode(*results, reduce);
+  const auto sent = codec::encode_results(*results, reduce);
   expect(sent.has_value(), "results that were received can be sent");
   const auto again = codec::decode_results(sent->bytes, rebuild);
   expect(again.has_value(), "results that were sent can be received");
@@ -67,7 +67,7 @@ void check_failure(os::Bytes input) {
     expect_refused(failure.error(), std::errc::bad_message);
     return;
   }
-  const auto again = codec::decode_failure(codec::encode(*failure));
+  const auto again = codec::decode_failure(codec::encode_failure(*failure));
   expect(again.has_value(), "a failure that was sent can be received");
   expect(*again == *failure, "a failure arrives as it was sent");
 }

@@ -7,7 +7,7 @@
 namespace lastref::fuzz {
 namespace {
 
-bool is_possible(const tracker::Entry& entry) {
+bool is_possible(const tracker::MessageEntry& entry) {
   return check_name(entry.resource).has_value() && entry.count > 0 &&
          entry.count <= tracker::count_max;
 }
@@ -15,13 +15,14 @@ bool is_possible(const tracker::Entry& entry) {
 }  // namespace
 
 void check(os::Bytes input) {
-  const auto message = in_proportion(input, [&] { return tracker::decode(input); });
+  const auto message = in_proportion(input, [&] { return tracker::decode_message(input); });
   if (!message) {
     expect_refused(message.error(), std::errc::bad_message);
     return;
   }
   expect(std::ranges::all_of(message->entries, is_possible), "entries can be");
-  expect(std::ranges::equal(tracker::encode(*message), input), "no two packets mean the same");
+  expect(std::ranges::equal(tracker::encode_message(*message), input),
+         "no two packets mean the same");
   const auto packets = tracker::encode_split(*message);
   expect(packets.size() == 1, "what came in one packet fits into one");
 }

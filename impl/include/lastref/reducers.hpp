@@ -178,7 +178,7 @@ class ForwardReducer {
 };
 
 /// Encodes the options of a reducer for a worker. What was sent and where files go do not travel.
-Result<std::vector<std::byte>> encode(const ForwardOptions& options);
+Result<std::vector<std::byte>> encode_forward_options(const ForwardOptions& options);
 
 /// Errors          bad_message, with the reason as subject.
 Result<ForwardOptions> decode_forward_options(os::Bytes bytes);

@@ -64,7 +64,7 @@ struct ByValue {
 using Reduction = std::variant<StridedFromMemmap, LoadTemporaryMemmap, ByValue>;
 
 /// Errors          not_supported: elements that point into one Python.
-Result<std::vector<std::byte>> encode(const Reduction& reduction);
+Result<std::vector<std::byte>> encode_reduction(const Reduction& reduction);
 
 /// Invalid bytes are refused before memory is allocated for them.
 ///

@@ -26,7 +26,7 @@ std::vector<tracker::Packet> answer(std::size_t names) {
 }
 
 TEST(CountsAnswer, asks_what_the_tracker_understands) {
-  const auto asked = tracker::decode(std::as_bytes(std::span(counts_question)));
+  const auto asked = tracker::decode_message(std::as_bytes(std::span(counts_question)));
   ASSERT_TRUE(asked);
   EXPECT_EQ(asked->verb, tracker::Verb::counts);
   EXPECT_EQ(asked->id, 1U);

@@ -20,7 +20,9 @@ using backends::decode_batch;
 using backends::decode_failure;
 using backends::decode_results;
 using backends::depth_max;
-using backends::encode;
+using backends::encode_batch;
+using backends::encode_failure;
+using backends::encode_results;
 using os::Packed;
 using pretend::must;
 
@@ -124,18 +126,19 @@ bool alike(const Batch& one, const Batch& other) {
 
 RC_GTEST_PROP(CodecProperties, results_arrive_as_they_were_B5, ()) {
   const List list = any_list();
-  const auto back = must(decode_results(must(encode(list, by_value)).bytes, from_value));
+  const auto back = must(decode_results(must(encode_results(list, by_value)).bytes, from_value));
   RC_ASSERT(Value(back) == Value(list));
 }
 
 RC_GTEST_PROP(CodecProperties, batches_arrive_as_they_were_B5, ()) {
   const Batch batch = any_batch();
-  RC_ASSERT(alike(must(decode_batch(must(encode(batch, by_value)).bytes, from_value)), batch));
+  RC_ASSERT(
+      alike(must(decode_batch(must(encode_batch(batch, by_value)).bytes, from_value)), batch));
 }
 
 RC_GTEST_PROP(CodecProperties, failures_arrive_as_they_were_B7, ()) {
   const Failure failure = any_failure();
-  RC_ASSERT(must(decode_failure(encode(failure))) == failure);
+  RC_ASSERT(must(decode_failure(encode_failure(failure))) == failure);
 }
 
 /// Every proper prefix is an error; with any byte changed, the result is an error or a value.
@@ -159,17 +162,17 @@ void maltreat(const Packed& bytes, Decode decode) {
 }
 
 RC_GTEST_PROP(CodecProperties, a_strangers_results_are_refused_or_taken_B5, ()) {
-  maltreat(must(encode(any_list(1), by_value)).bytes,
+  maltreat(must(encode_results(any_list(1), by_value)).bytes,
            [](os::Bytes bytes) { return decode_results(bytes, from_value); });
 }
 
 RC_GTEST_PROP(CodecProperties, a_strangers_batch_is_refused_or_taken_B5, ()) {
-  maltreat(must(encode(any_batch(), by_value)).bytes,
+  maltreat(must(encode_batch(any_batch(), by_value)).bytes,
            [](os::Bytes bytes) { return decode_batch(bytes, from_value); });
 }
 
 RC_GTEST_PROP(CodecProperties, a_strangers_failure_is_refused_or_taken_and_told_B7, ()) {
-  maltreat(encode(any_failure()), [](os::Bytes bytes) {
+  maltreat(encode_failure(any_failure()), [](os::Bytes bytes) {
     auto failure = decode_failure(bytes);
     if (failure) {
       RC_ASSERT(!describe(*failure).empty());
@@ -200,11 +203,11 @@ Value nested(std::size_t depth, bool maps) {
 TEST(Codec, lists_in_lists_go_so_deep_and_no_deeper_B5) {
   for (const bool maps : {false, true}) {
     const List deepest = {nested(depth_max, maps)};
-    const auto bytes = must(encode(deepest, by_value)).bytes;
+    const auto bytes = must(encode_results(deepest, by_value)).bytes;
     EXPECT_EQ(must(decode_results(bytes, from_value)), deepest);
-    EXPECT_EQ(encode(List{nested(depth_max + 1, maps)}, by_value).error().code,
+    EXPECT_EQ(encode_results(List{nested(depth_max + 1, maps)}, by_value).error().code,
               std::errc::value_too_large);
-    EXPECT_EQ(encode(Batch{{"f", {nested(depth_max + 1, maps)}}}, by_value).error().code,
+    EXPECT_EQ(encode_batch(Batch{{"f", {nested(depth_max + 1, maps)}}}, by_value).error().code,
               std::errc::value_too_large);
   }
 }
@@ -225,9 +228,9 @@ TEST(Codec, a_stranger_who_goes_deeper_is_refused_B5) {
 
 TEST(Codec, names_of_functions_are_so_long_and_no_longer_B5) {
   const std::string longest(function_name_size_max, 'x');
-  Packed bytes = must(encode(Batch{{longest, {}}}, by_value)).bytes;
+  Packed bytes = must(encode_batch(Batch{{longest, {}}}, by_value)).bytes;
   EXPECT_EQ(must(decode_batch(bytes, from_value)).front().function, longest);
-  EXPECT_EQ(encode(Batch{{longest + 'x', {}}}, by_value).error().code,
+  EXPECT_EQ(encode_batch(Batch{{longest + 'x', {}}}, by_value).error().code,
             std::errc::function_not_supported);
   // The size of the first name is the second number.
   bytes.insert(bytes.begin() + 16, std::byte{'x'});
@@ -243,7 +246,7 @@ TEST(Codec, what_many_tasks_share_is_reduced_and_rebuilt_once_B5) {
   const Array other = pretend::array_of(10);  // Equal contents, but another array.
   const Batch batch(20, Task{"f", {shared, List{shared, Map{{"x", shared}}}, other}});
   int reduced = 0;
-  const auto encoded = must(encode(batch, [&](const Array& array) {
+  const auto encoded = must(encode_batch(batch, [&](const Array& array) {
     ++reduced;
     return by_value(array);
   }));
@@ -265,7 +268,7 @@ TEST(Codec, nothing_is_on_its_way_if_something_cannot_be_sent_B5) {
   const Array objects = must(Array::zeros(pretend::dtype_of("|O"), {2}));
   const auto reduce = [&](const Array& array) { return fixture.forward->reduce(array); };
   {
-    const auto sent = must(encode(List{mapped}, reduce));
+    const auto sent = must(encode_results(List{mapped}, reduce));
     ASSERT_EQ(sent.sent.size(), 1U);
     EXPECT_EQ(fixture.counts.names(ResourceType::file).size(), 1U);
   }
@@ -275,9 +278,9 @@ TEST(Codec, nothing_is_on_its_way_if_something_cannot_be_sent_B5) {
                              {mapped, nested(depth_max + 1, false)},
                              {List{mapped, Map{{"x", objects}}}}};
   for (const List& list : unsendable) {
-    EXPECT_FALSE(encode(list, reduce).has_value());
+    EXPECT_FALSE(encode_results(list, reduce).has_value());
     EXPECT_EQ(fixture.counts.of(path), kept);
-    EXPECT_FALSE(encode(Batch{{"f", {mapped}}, {"g", list}}, reduce).has_value());
+    EXPECT_FALSE(encode_batch(Batch{{"f", {mapped}}, {"g", list}}, reduce).has_value());
     EXPECT_EQ(fixture.counts.of(path), kept);
   }
   fixture.end();
@@ -289,8 +292,9 @@ TEST(Codec, a_reducer_that_fails_is_heard_B5) {
   const auto refuse = [](const Array&) -> Result<Sent> {
     return failure(std::errc::no_space_on_device, "full");
   };
-  EXPECT_EQ(encode(List{pretend::array_of(1)}, refuse).error().code, std::errc::no_space_on_device);
-  EXPECT_TRUE(encode(List{1}, refuse).has_value());
+  EXPECT_EQ(encode_results(List{pretend::array_of(1)}, refuse).error().code,
+            std::errc::no_space_on_device);
+  EXPECT_TRUE(encode_results(List{1}, refuse).has_value());
 }
 
 TEST(Values, take_no_number_that_might_not_fit_B5) {

@@ -33,7 +33,7 @@ struct Ends {
   }
   Result<Array> carry(const Array& array) {
     LASTREF_TRY(sent, forward->reduce(array));
-    LASTREF_TRY(bytes, encode(sent.reduction));
+    LASTREF_TRY(bytes, encode_reduction(sent.reduction));
     LASTREF_TRY(reduction, decode_reduction(bytes));
     LASTREF_TRY(arrived, receiver.rebuild(reduction));
     LASTREF_CHECK(sent.arrived());

@@ -80,7 +80,7 @@ class Growth : public testing::Test {
   void send(const Array& array) {
     Sent sent = must(forward_->reduce(array));
     const Array arrived =
-        must(receiver_.rebuild(must(decode_reduction(must(encode(sent.reduction))))));
+        must(receiver_.rebuild(must(decode_reduction(must(encode_reduction(sent.reduction))))));
     ASSERT_TRUE(sent.arrived());
   }
   Size size() const {

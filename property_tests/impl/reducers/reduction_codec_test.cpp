@@ -83,12 +83,14 @@ Reduction any_reduction() {
 
 RC_GTEST_PROP(ReductionCodec, tells_what_it_was_told_R3_R9, ()) {
   const StridedFromMemmap view = any_strided();
-  RC_ASSERT(std::get<StridedFromMemmap>(must(decode_reduction(must(encode(view))))) == view);
+  RC_ASSERT(std::get<StridedFromMemmap>(must(decode_reduction(must(encode_reduction(view))))) ==
+            view);
   const LoadTemporaryMemmap load = any_load();
-  RC_ASSERT(std::get<LoadTemporaryMemmap>(must(decode_reduction(must(encode(load))))) == load);
+  RC_ASSERT(std::get<LoadTemporaryMemmap>(must(decode_reduction(must(encode_reduction(load))))) ==
+            load);
   const Array array = any_elements();
   const auto value =
-      std::get<ByValue>(must(decode_reduction(must(encode(ByValue{.elements = array})))));
+      std::get<ByValue>(must(decode_reduction(must(encode_reduction(ByValue{.elements = array})))));
   RC_ASSERT(contents_equal(value.elements, array));
   RC_ASSERT(!value.repeated_to);
   const bool keeps_order = value.elements.is_f_contiguous() || !array.is_f_contiguous();
@@ -101,7 +103,7 @@ bool is_typed(const Error& error) {
 }
 
 RC_GTEST_PROP(ReductionCodec, refuses_every_part_of_what_it_was_told_R9, ()) {
-  const Packed whole = must(encode(any_reduction()));
+  const Packed whole = must(encode_reduction(any_reduction()));
   for (std::size_t size = 0; size < whole.size(); ++size) {
     // A copy, so that a read past its end is a read past the allocation.
     const Packed part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
@@ -122,7 +124,7 @@ void survive(const Packed& bytes, Receiver& receiver) {
     RC_ASSERT(!decoded.error().subject.empty());
     return;
   }
-  RC_ASSERT(encode(*decoded).has_value());
+  RC_ASSERT(encode_reduction(*decoded).has_value());
   const auto rebuilt = receiver.rebuild(*decoded);
   if (rebuilt && !rebuilt->bounds().empty()) {
     const os::Bytes bounds = rebuilt->bounds();
@@ -151,7 +153,7 @@ RC_GTEST_PROP(ReductionCodec, survives_every_change_of_a_byte_R9, ()) {
     *load = {.filename = fixture.file_of(must(fixture.forward->reduce(pretend::patterned(1000)))),
              .repeated_to = *maybe(rc::gen::just(Shape{5, 1000}))};
   }
-  const auto whole = encode(reduction);
+  const auto whole = encode_reduction(reduction);
   const Packed good = must(whole);
   const auto change = static_cast<std::byte>(*rc::gen::inRange(1, 256));
   for (std::size_t at = 0; at < good.size(); ++at) {
@@ -185,16 +187,16 @@ RC_GTEST_PROP(ReductionCodec, survives_any_bytes_R9, ()) {
 
 TEST(ReductionCodecOnce, never_lets_objects_of_one_python_travel_R4_R5) {
   const Array objects = must(Array::zeros(dtype_of("|O"), {2}));
-  const auto value = encode(ByValue{.elements = objects});
+  const auto value = encode_reduction(ByValue{.elements = objects});
   ASSERT_FALSE(value);
   EXPECT_EQ(value.error().code, std::errc::not_supported);
-  const auto view =
-      encode(StridedFromMemmap{.filename = "/a", .dtype = dtype_of("[('a', '|O')]"), .shape = {2}});
+  const auto view = encode_reduction(
+      StridedFromMemmap{.filename = "/a", .dtype = dtype_of("[('a', '|O')]"), .shape = {2}});
   ASSERT_FALSE(view);
   EXPECT_EQ(view.error().code, std::errc::not_supported);
   // Bytes that our encoder does not write, but another may.
-  Packed bytes =
-      must(encode(StridedFromMemmap{.filename = "/a", .dtype = dtype_of("|V8"), .shape = {2}}));
+  Packed bytes = must(encode_reduction(
+      StridedFromMemmap{.filename = "/a", .dtype = dtype_of("|V8"), .shape = {2}}));
   const auto text = os::bytes_of("|V8");
   const auto found = std::ranges::search(bytes, text);
   ASSERT_FALSE(found.empty());
@@ -208,7 +210,7 @@ TEST(ReductionCodecOnce, never_lets_objects_of_one_python_travel_R4_R5) {
 
 TEST(ReductionCodecOnce, takes_no_memory_for_what_is_not_there_R9) {
   const Array few = must(Array::zeros(dtype_of("|u1"), {2}));
-  Packed bytes = must(encode(ByValue{.elements = few}));
+  Packed bytes = must(encode_reduction(ByValue{.elements = few}));
   // Its only length, before the flag of repeats and the two elements.
   bytes[bytes.size() - 3 - 2] = std::byte{0x10};
   const auto decoded = decode_reduction(bytes);
@@ -223,7 +225,7 @@ RC_GTEST_PROP(OptionsCodec, lets_every_option_travel_R9, ()) {
       .unlink_on_gc_collect = *rc::gen::arbitrary<bool>(),
       .prewarm = *rc::gen::element(Prewarm::off, Prewarm::on, Prewarm::automatic),
       .verbose = *rc::gen::arbitrary<int>()};
-  const Packed whole = must(encode(options));
+  const Packed whole = must(encode_forward_options(options));
   RC_ASSERT(must(decode_forward_options(whole)) == options);
   RC_ASSERT(!decode_reduction(whole).has_value());
   for (std::size_t size = 0; size < whole.size(); ++size) {
@@ -242,7 +244,7 @@ RC_GTEST_PROP(OptionsCodec, lets_every_option_travel_R9, ()) {
       RC_ASSERT(decoded.error().code == std::errc::bad_message);
     }
   }
-  const Packed reduction = must(encode(any_load()));
+  const Packed reduction = must(encode_reduction(any_load()));
   RC_ASSERT(!decode_forward_options(reduction).has_value());
 }
 

@@ -19,7 +19,7 @@ struct SendFixture : ManagerFixture {
   ForwardReducer reducer(const ForwardOptions& options) { return {os, parent, resources, options}; }
   /// The reduction as it arrives.
   static Reduction travel(const Sent& sent) {
-    return must(decode_reduction(must(encode(sent.reduction))));
+    return must(decode_reduction(must(encode_reduction(sent.reduction))));
   }
   /// Sends it, rebuilds it in the worker, and reports its arrival.
   Array deliver(Sent sent) {

@@ -46,7 +46,7 @@ struct Fixture {
   }
   /// The reduction as it arrives.
   Reduction travel(const Sent& sent) const {
-    return must(decode_reduction(must(encode(sent.reduction))));
+    return must(decode_reduction(must(encode_reduction(sent.reduction))));
   }
 
   FreshFolder folder;

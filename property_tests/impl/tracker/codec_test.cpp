@@ -22,7 +22,7 @@ using pretend::any_message;
 Result<Message> decode_exactly(os::Bytes packet) {
   const std::unique_ptr<std::byte[]> alone(new std::byte[packet.size()]);
   std::ranges::copy(packet, alone.get());
-  return decode(os::Bytes(alone.get(), packet.size()));
+  return decode_message(os::Bytes(alone.get(), packet.size()));
 }
 
 Packet packet_of(std::initializer_list<int> bytes) {
@@ -37,7 +37,7 @@ Packet packet_of(std::initializer_list<int> bytes) {
 void refused_or_canonical(const Packet& packet) {
   const auto decoded = decode_exactly(packet);
   if (decoded) {
-    RC_ASSERT(encode(*decoded) == packet);
+    RC_ASSERT(encode_message(*decoded) == packet);
   } else {
     RC_ASSERT(decoded.error().code == std::errc::bad_message);
     RC_ASSERT(!decoded.error().subject.empty());
@@ -52,7 +52,7 @@ TEST(Codec, speaks_as_its_header_comment_shows_T2) {
   };
   const Packet packet = packet_of({2, 4, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0,    2,
                                    0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0x2f, 0x61});
-  EXPECT_EQ(encode(release), packet);
+  EXPECT_EQ(encode_message(release), packet);
   const auto decoded = decode_exactly(packet);
   ASSERT_TRUE(decoded);
   EXPECT_EQ(*decoded, release);
@@ -60,7 +60,7 @@ TEST(Codec, speaks_as_its_header_comment_shows_T2) {
 
 RC_GTEST_PROP(CodecProperties, any_message_arrives_as_it_was_sent_T2, ()) {
   const Message message = *any_message(5);
-  const auto decoded = decode_exactly(encode(message));
+  const auto decoded = decode_exactly(encode_message(message));
   RC_ASSERT(decoded.has_value());
   RC_ASSERT(*decoded == message);
 }
@@ -79,7 +79,7 @@ TEST(Codec, carries_names_of_one_byte_of_the_longest_and_of_every_byte_but_nul_T
         .verb = Verb::register_,
         .entries = {{.resource = {.type = ResourceType::shm, .name = name}}},
     };
-    const auto decoded = decode_exactly(encode(message));
+    const auto decoded = decode_exactly(encode_message(message));
     ASSERT_TRUE(decoded);
     EXPECT_EQ(*decoded, message);
   }
@@ -112,7 +112,7 @@ TEST(Codec, a_split_message_wastes_no_packets_T2) {
   Message message{.verb = Verb::announce, .entries = {}};
   EXPECT_EQ(encode_split(message).size(), 1U);
   // Seven of the longest names fit into one packet.
-  const Entry longest{
+  const MessageEntry longest{
       .resource = {.type = ResourceType::file, .name = std::string(name_size_max, 'x')}};
   message.entries.assign(7, longest);
   EXPECT_EQ(encode_split(message).size(), 1U);
@@ -130,9 +130,9 @@ TEST(Codec, a_split_message_wastes_no_packets_T2) {
 
 RC_GTEST_PROP(CodecProperties, a_packet_that_was_cut_is_refused_or_ends_between_entries_T2, ()) {
   const Message message = *any_message(3);
-  const Packet packet = encode(message);
+  const Packet packet = encode_message(message);
   std::vector<std::size_t> ends{header_size};
-  for (const Entry& entry : message.entries) {
+  for (const MessageEntry& entry : message.entries) {
     const std::size_t identity = entry.identity ? 24 : 0;
     ends.push_back(ends.back() + entry_header_size + identity + entry.resource.name.size());
   }
@@ -152,10 +152,10 @@ RC_GTEST_PROP(CodecProperties,
               a_packet_with_one_wrong_byte_is_refused_or_means_what_it_says_T4,
               ()) {
   Message message = *any_message(2);
-  for (Entry& entry : message.entries) {
+  for (MessageEntry& entry : message.entries) {
     entry.resource.name.resize(std::min<std::size_t>(entry.resource.name.size(), 30));
   }
-  const Packet packet = encode(message);
+  const Packet packet = encode_message(message);
   for (std::size_t at = 0; at < packet.size(); ++at) {
     for (const int change : {0x01, 0x02, 0x10, 0x80, 0xff}) {
       Packet wrong = packet;
@@ -247,7 +247,7 @@ const Forged forged_packets[] = {
 class ForgedPacket : public testing::TestWithParam<Forged> {};
 
 TEST_P(ForgedPacket, is_refused_with_its_reason_T4) {
-  Packet packet = encode({
+  Packet packet = encode_message({
       .verb = Verb::register_,
       .id = 1,
       .entries = {{.resource = {.type = ResourceType::file, .name = "/tmp/a"}},

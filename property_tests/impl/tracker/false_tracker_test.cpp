@@ -52,7 +52,7 @@ class Caller {
       }
     }
   }
-  void say(const Message& message) { link_.post(encode(message)); }
+  void say(const Message& message) { link_.post(encode_message(message)); }
   void say_bytes(std::string_view text) {
     const os::Bytes bytes = os::bytes_of(text);
     link_.post({bytes.begin(), bytes.end()});
@@ -244,7 +244,7 @@ TEST(FalseTrackers, that_say_what_was_forgotten_have_a_successor_who_does_not_he
       caller.say({.verb = Verb::forget, .entries = {{.resource = one}}});
       return;  // Disconnects.
     }
-    const bool is_right = announcement.entries == std::vector<Entry>{{.resource = two}};
+    const bool is_right = announcement.entries == std::vector<MessageEntry>{{.resource = two}};
     caller.answer(announcement, is_right ? std::errc{} : std::errc::state_not_recoverable);
     caller.answer_all();
   });

@@ -157,7 +157,7 @@ TEST_F(LonelyTracker, serves_who_is_there_though_it_can_let_nobody_in_E10) {
 using UnequalMembers = pretend::TrackerInACopy;
 
 TEST_F(UnequalMembers, who_speaks_another_version_is_told_so_E10) {
-  Packet packet = encode({.verb = Verb::announce, .id = 5, .entries = {}});
+  Packet packet = encode_message({.verb = Verb::announce, .id = 5, .entries = {}});
   packet.front() = std::byte{1};
   EXPECT_TRUE(os_.send(link_->fd(), packet, {}));
   EXPECT_EQ(answer_to(5), std::errc::protocol_not_supported);

@@ -20,7 +20,7 @@ std::ostream& operator<<(std::ostream& out, const Resource& resource) {
 
 namespace lastref::tracker {
 
-std::ostream& operator<<(std::ostream& out, const Entry& entry) {
+std::ostream& operator<<(std::ostream& out, const MessageEntry& entry) {
   return out << entry.resource << " by " << entry.holder << " x " << entry.count;
 }
 
@@ -28,7 +28,7 @@ std::ostream& operator<<(std::ostream& out, const Message& message) {
   out << "verb " << static_cast<int>(message.verb) << (message.more ? " more" : "")
       << (message.again ? " again" : "") << " id " << message.id << " status " << message.status
       << " {";
-  for (const Entry& entry : message.entries) {
+  for (const MessageEntry& entry : message.entries) {
     out << " " << entry;
   }
   return out << " }";
@@ -38,8 +38,8 @@ std::ostream& operator<<(std::ostream& out, const Message& message) {
 
 namespace lastref::pretend {
 
-using tracker::Entry;
 using tracker::Message;
+using tracker::MessageEntry;
 using tracker::Verb;
 
 rc::Gen<std::string> any_name(std::size_t size_max) {
@@ -69,15 +69,15 @@ rc::Gen<Resource> any_resource() {
                                   rc::gen::set(&Resource::name, any_name()));
 }
 
-rc::Gen<Entry> any_entry() {
-  return rc::gen::build<Entry>(
-      rc::gen::set(&Entry::resource, any_resource()),
-      rc::gen::set(&Entry::holder, rc::gen::arbitrary<os::Pid>()),
-      rc::gen::set(&Entry::count,
+rc::Gen<MessageEntry> any_entry() {
+  return rc::gen::build<MessageEntry>(
+      rc::gen::set(&MessageEntry::resource, any_resource()),
+      rc::gen::set(&MessageEntry::holder, rc::gen::arbitrary<os::Pid>()),
+      rc::gen::set(&MessageEntry::count,
                    rc::gen::oneOf(rc::gen::just<std::uint64_t>(1),
                                   rc::gen::just(tracker::count_max),
                                   rc::gen::inRange<std::uint64_t>(1, tracker::count_max))),
-      rc::gen::set(&Entry::identity,
+      rc::gen::set(&MessageEntry::identity,
                    rc::gen::oneOf(rc::gen::just(std::optional<Identity>()),
                                   rc::gen::cast<std::optional<Identity>>(
                                       rc::gen::build<Identity>(rc::gen::set(&Identity::device),
@@ -86,9 +86,10 @@ rc::Gen<Entry> any_entry() {
 }
 
 rc::Gen<Message> any_message(std::size_t entries_max) {
-  const auto entries = rc::gen::mapcat(
-      rc::gen::inRange<std::size_t>(0, entries_max + 1),
-      [](std::size_t count) { return rc::gen::container<std::vector<Entry>>(count, any_entry()); });
+  const auto entries =
+      rc::gen::mapcat(rc::gen::inRange<std::size_t>(0, entries_max + 1), [](std::size_t count) {
+        return rc::gen::container<std::vector<MessageEntry>>(count, any_entry());
+      });
   return rc::gen::build<Message>(
       rc::gen::set(&Message::verb,
                    rc::gen::map(rc::gen::inRange<int>(1, 11),

@@ -20,7 +20,7 @@ std::ostream& operator<<(std::ostream& out, const Resource& resource);
 
 namespace lastref::tracker {
 
-std::ostream& operator<<(std::ostream& out, const Entry& entry);
+std::ostream& operator<<(std::ostream& out, const MessageEntry& entry);
 std::ostream& operator<<(std::ostream& out, const Message& message);
 
 }  // namespace lastref::tracker
@@ -31,7 +31,7 @@ namespace lastref::pretend {
 /// that are no text are frequent.
 rc::Gen<std::string> any_name(std::size_t size_max = name_size_max);
 rc::Gen<Resource> any_resource();
-rc::Gen<tracker::Entry> any_entry();
+rc::Gen<tracker::MessageEntry> any_entry();
 /// Of any verb, with any flags and at most `entries_max` entries.
 rc::Gen<tracker::Message> any_message(std::size_t entries_max);
 

@@ -141,7 +141,7 @@ int be_parent(os::Os& os, const std::vector<std::string>& arguments) {
   std::string path;
   for (int number = 0; count == 0 || number < count; ++number) {
     auto sent = reducer.reduce(array_of(static_cast<std::byte>(number)));
-    if (!sent || !send_message(os, there.write.get(), encode(sent->reduction).value()) ||
+    if (!sent || !send_message(os, there.write.get(), encode_reduction(sent->reduction).value()) ||
         receive_message(os, back.read.get()).empty()) {
       return 2;
     }

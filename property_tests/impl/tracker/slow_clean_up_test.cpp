@@ -179,7 +179,7 @@ class AskingOs final : public os::KernelOs {
     return KernelOs::write_at(fd, bytes, at);
   }
   Status send(os::Fd socket, os::Bytes bytes, std::span<const os::Fd> fds) noexcept override {
-    if (const auto message = decode(bytes);
+    if (const auto message = decode_message(bytes);
         message && message->verb == Verb::reply && message->id == question) {
       worst_ = std::max(worst_, background_ - asked_at_);
       asked_ = false;
@@ -202,7 +202,7 @@ class AskingOs final : public os::KernelOs {
     }
     asked_ = true;
     asked_at_ = background_;
-    link_->post(encode({.verb = Verb::probe, .id = question, .entries = {}}));
+    link_->post(encode_message({.verb = Verb::probe, .id = question, .entries = {}}));
   }
 
   TreePaths paths_;

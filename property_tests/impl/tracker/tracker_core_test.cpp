@@ -581,7 +581,7 @@ void Tree::see(const Post& post) {
   RC_ASSERT(found->second.verb == Verb::counts);
   RC_ASSERT(found->second.round < round_);
   RC_ASSERT(has_settled());
-  std::vector<Entry> held;
+  std::vector<MessageEntry> held;
   for (const Resource& resource : resources) {
     for (std::size_t each = 0; each < clients_max; ++each) {
       if (const std::uint64_t count = truth(each, resource); count > 0) {
@@ -589,10 +589,10 @@ void Tree::see(const Post& post) {
       }
     }
   }
-  const auto in_order = [](const Entry& one, const Entry& other) {
+  const auto in_order = [](const MessageEntry& one, const MessageEntry& other) {
     return std::pair(one.resource, one.holder) < std::pair(other.resource, other.holder);
   };
-  std::vector<Entry> told = post.message.entries;
+  std::vector<MessageEntry> told = post.message.entries;
   std::ranges::sort(told, in_order);
   std::ranges::sort(held, in_order);
   RC_ASSERT(told == held);

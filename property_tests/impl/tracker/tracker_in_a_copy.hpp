@@ -29,7 +29,7 @@ class TrackerInACopy : public testing::Test {
 
   os::UniqueFd connect();
   void say(const tracker::Message& message, std::span<const os::Fd> fds = {}) {
-    link_->post(encode(message), fds);
+    link_->post(encode_message(message), fds);
   }
   /// Sends a message and returns the status of the answer.
   std::errc ask(const tracker::Message& message, std::span<const os::Fd> fds = {});
