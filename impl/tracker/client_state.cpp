@@ -20,9 +20,9 @@ constexpr int trackers_max = 3;
 constexpr std::chrono::seconds tracker_lives_long{1};
 constexpr int connections_max = 8;
 constexpr int poll_failures_max = 10;
-constexpr int doubts_max = 10;
+constexpr int failed_liveness_checks_max = 10;
 /// Pauses without a free descriptor, five seconds in total, before a process leaves its tree.
-constexpr int starved_max = 250;
+constexpr int exhausted_max = 250;
 /// Pauses in which the root may recreate the removed parts of the tree, five seconds in total.
 constexpr int absent_max = 250;
 constexpr std::chrono::seconds silent_tree_timeout{1};
@@ -57,7 +57,7 @@ Client::State::State(os::Os& os, std::optional<RootOptions> root, std::string tr
 
 /// Sends the queued releases before leaving: otherwise their names would seem to be left behind.
 /// Waits for a slow tracker, but not for one that does not read.
-void Client::State::say_the_rest() {
+void Client::State::flush_on_exit() {
   const os::Instant deadline = os_.now() + patience_at_leave;
   while (link_ && link_->wants_space() && !link_->broken() && os_.now() < deadline) {
     std::array items{os::PollItem{.fd = link_->fd(), .want_write = true}};
@@ -82,7 +82,7 @@ Client::State::~State() {
     } else {
       lock_.close_quietly();
     }
-    say_the_rest();
+    flush_on_exit();
     if (link_ && !link_->wants_space()) {
       link_->post(Message{.verb = Verb::leave, .entries = {}});
     }
@@ -536,7 +536,7 @@ void Client::State::serve() {
 
 /// Called with the monitor held, after something was lost. False when the thread has to end.
 bool Client::State::go_without_memory() noexcept {
-  if (++starved_ >= starved_max) {
+  if (++exhausted_count_ >= exhausted_max) {
     give_up({.code = std::errc::not_enough_memory, .subject = {}});
     return false;
   }
@@ -633,7 +633,7 @@ bool Client::State::act(std::span<const os::PollItem> items, std::string& notice
     restore();
   }
   if (!broken_ && !announced_ && !root_) {
-    ask_for_future();
+    check_tree_alive();
   }
   return !broken_;
 }
@@ -684,7 +684,7 @@ void Client::State::take_answer(Message& answer) {
     came_up_ = true;
     connections_ = 0;
     absent_ = 0;
-    starved_ = 0;
+    exhausted_count_ = 0;
     os_.step(Step::client_recovered);
     monitor_->notify_all();
     return;
@@ -766,7 +766,7 @@ void Client::State::restore() {
     }
     // No process listens, and only a root could start one that does: the tree has ended.
     if (code == std::errc::connection_refused || code == std::errc::no_such_file_or_directory ||
-        (is_starved && ++starved_ >= starved_max)) {
+        (is_starved && ++exhausted_count_ >= exhausted_max)) {
       give_up(std::move(connected.error()));
     } else if (is_starved) {
       os_.hit(Probe::reconnecting_starved);
@@ -783,10 +783,10 @@ void Client::State::restore() {
 }
 
 /// An unrelated process that forked from the root may keep the socket open in which we wait.
-void Client::State::ask_for_future() {
-  const auto future = has_future(os_, lock_.get());
-  doubts_ = future ? 0 : doubts_ + 1;
-  if ((future && !*future) || doubts_ >= doubts_max) {
+void Client::State::check_tree_alive() {
+  const auto future = can_be_served(os_, lock_.get());
+  failed_liveness_checks_ = future ? 0 : failed_liveness_checks_ + 1;
+  if ((future && !*future) || failed_liveness_checks_ >= failed_liveness_checks_max) {
     os_.hit(Probe::tree_without_future);
     give_up(
         {.code = std::errc::connection_refused, .call = Call::find_lock, .subject = paths_.folder});
@@ -855,7 +855,8 @@ void Client::State::start_another(std::string& notice) noexcept {
     }
     return spawn_tracker();
   });
-  wants_tracker_ = !started && os::is_no_memory(started.error()) && ++starved_ < starved_max;
+  wants_tracker_ =
+      !started && os::is_no_memory(started.error()) && ++exhausted_count_ < exhausted_max;
   if (!started && !wants_tracker_) {
     give_up(std::move(started.error()));
   }

@@ -77,9 +77,9 @@ struct Client::State {
   void handle_tracker_death(std::string& notice) LASTREF_REQUIRES(*monitor_);
   void give_up_on_program(const std::string& how) LASTREF_REQUIRES(*monitor_);
   void start_another(std::string& notice) noexcept LASTREF_REQUIRES(*monitor_);
-  void ask_for_future() LASTREF_REQUIRES(*monitor_);
+  void check_tree_alive() LASTREF_REQUIRES(*monitor_);
   void give_up(Error error) noexcept LASTREF_REQUIRES(*monitor_);
-  void say_the_rest() LASTREF_REQUIRES(*monitor_);
+  void flush_on_exit() LASTREF_REQUIRES(*monitor_);
   Status wake() noexcept LASTREF_REQUIRES(*monitor_);
   void forget_everything() noexcept LASTREF_REQUIRES(*monitor_);
   void clean_up_behind_tracker() LASTREF_REQUIRES(*monitor_);
@@ -130,11 +130,11 @@ struct Client::State {
   /// How often the lock or the socket was not there.
   int absent_ LASTREF_GUARDED_BY(*monitor_) = 0;
   /// How often there was no descriptor or memory to connect with.
-  int starved_ LASTREF_GUARDED_BY(*monitor_) = 0;
+  int exhausted_count_ LASTREF_GUARDED_BY(*monitor_) = 0;
   /// How often all waiting calls were failed.
   std::uint64_t failed_calls_ LASTREF_GUARDED_BY(*monitor_) = 0;
   /// Failed checks in a row whether the tree has a future.
-  int doubts_ LASTREF_GUARDED_BY(*monitor_) = 0;
+  int failed_liveness_checks_ LASTREF_GUARDED_BY(*monitor_) = 0;
   /// A tracker has acknowledged us: the program can be a tracker.
   bool came_up_ LASTREF_GUARDED_BY(*monitor_) = false;
   bool started_ LASTREF_GUARDED_BY(*monitor_) = false;

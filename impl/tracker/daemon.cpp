@@ -69,7 +69,7 @@ bool is_want_of_space(std::errc code) {
 
 Daemon::Processes::node_type Daemon::node_of(os::UniqueFd process) {
   Processes made;
-  made.emplace(nobody, std::move(process));
+  made.emplace(no_member, std::move(process));
   return made.extract(made.begin());
 }
 
@@ -108,7 +108,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os,
 /// announce. If the process is in another pid namespace, only its lock shows its death.
 Status Daemon::expect_members() {
   // In this order: a member locks its byte of the new lock before it gives up the old one.
-  std::vector<Known> found;
+  std::vector<KnownMember> found;
   for (const os::UniqueFd& old_lock : old_locks_) {
     LASTREF_TRY(in_old, members_of(os_, old_lock.get()));
     found.insert(found.end(), in_old.begin(), in_old.end());

@@ -78,7 +78,7 @@ Result<std::optional<LockFile>> LockFile::find_or_open(os::Os& os,
 
 /// Keeps files that another copy of the library has locks on, which a close would drop.
 void LockFile::close_unused(os::Os& os, os::ProcessObjects& objects) {
-  std::erase_if(objects.lock_files, [&](const Known& known) {
+  std::erase_if(objects.lock_files, [&](const OpenFile& known) {
     const auto& [id, file] = known;
     if (file.users > 0 || objects.is_locked_by_another_copy(id, file.fds)) {
       return false;
@@ -90,7 +90,7 @@ void LockFile::close_unused(os::Os& os, os::ProcessObjects& objects) {
   });
 }
 
-std::optional<LockFile> LockFile::share(os::Os& os, Known& known, Use use) {
+std::optional<LockFile> LockFile::share(os::Os& os, OpenFile& known, Use use) {
   auto& [id, open] = known;
   if (use == Use::sweep || open.is_swept) {
     return std::nullopt;

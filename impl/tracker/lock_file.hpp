@@ -66,13 +66,13 @@ class LockFile {
 
  private:
   using FileId = os::ProcessObjects::FileId;
-  using Known = std::pair<const FileId, os::ProcessObjects::OpenLockFile>;
+  using OpenFile = std::pair<const FileId, os::ProcessObjects::OpenLockFile>;
   enum class Use : std::uint8_t { membership, sweep };
 
   LockFile(os::Os& os, FileId id, os::Fd fd) noexcept : os_(&os), id_(id), fd_(fd) {}
   static Result<std::optional<LockFile>> find_or_open(os::Os& os, const std::string& path, Use use)
       LASTREF_REQUIRES(os.objects().monitor());
-  static std::optional<LockFile> share(os::Os& os, Known& known, Use use);
+  static std::optional<LockFile> share(os::Os& os, OpenFile& known, Use use);
   static void close_unused(os::Os& os, os::ProcessObjects& objects)
       LASTREF_REQUIRES(objects.monitor());
   void unlock(os::Fd fd, const std::vector<std::uint64_t>& bytes);

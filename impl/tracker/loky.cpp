@@ -88,7 +88,7 @@ void LokyTracker::take(const LokyLine& line) {
       return;
     case LokyVerb::register_:
       cleaner_.cancel(resource);
-      registry_.add(nobody, resource);
+      registry_.add(no_member, resource);
       return;
     case LokyVerb::unregister:
       cleaner_.cancel(resource);
@@ -97,7 +97,7 @@ void LokyTracker::take(const LokyLine& line) {
       }
       return;
     case LokyVerb::maybe_unlink:
-      if (registry_.release(nobody, resource) == Released::unknown) {
+      if (registry_.release(no_member, resource) == Released::unknown) {
         report(os_, [&] { return "MAYBE_UNLINK of an unknown name: " + to_text(resource); });
       }
       return;

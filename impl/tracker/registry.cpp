@@ -21,18 +21,18 @@ bool goes_before(const Resource& left, const Resource& right) {
 
 }  // namespace
 
-Registry::Queue& Registry::queue_of(const Known& known) noexcept {
+Registry::Queue& Registry::queue_of(const NamedEntry& known) noexcept {
   return known.first.type == ResourceType::folder ? doomed_folders_ : doomed_;
 }
 
-void Registry::doom(Known& known) noexcept {
+void Registry::doom(NamedEntry& known) noexcept {
   Entry& entry = known.second;
   entry.doomed_at = ++clock_;
   entry.place.key() = entry.doomed_at;
   queue_of(known).insert(std::move(entry.place));
 }
 
-void Registry::revive(Known& known) noexcept {
+void Registry::revive(NamedEntry& known) noexcept {
   Entry& entry = known.second;
   if (const auto waits = waiting_.find(&known); waits != waiting_.end()) {
     const auto awaited = awaited_.find(waits->second);
@@ -48,12 +48,12 @@ void Registry::revive(Known& known) noexcept {
 }
 
 /// The name is no longer known; folders that waited for that are checked again.
-void Registry::end(Known& known) noexcept {
+void Registry::end(NamedEntry& known) noexcept {
   if (known.second.doomed_at != 0) {
     revive(known);
   }
   if (const auto awaited = awaited_.find(&known); awaited != awaited_.end()) {
-    for (Known* const folder : awaited->second) {
+    for (NamedEntry* const folder : awaited->second) {
       doomed_folders_.insert(std::move(folder->second.place));
       waiting_.erase(folder);
     }
@@ -62,8 +62,8 @@ void Registry::end(Known& known) noexcept {
   entries_.erase(entries_.find(known.first));
 }
 
-void Registry::let_wait(Known& folder, Known& for_name) {
-  std::map<Known*, Known*> waits;
+void Registry::let_wait(NamedEntry& folder, NamedEntry& for_name) {
+  std::map<NamedEntry*, NamedEntry*> waits;
   waits.emplace(&folder, &for_name);
   awaited_[&for_name].insert(&folder);
   waiting_.merge(waits);
@@ -71,7 +71,7 @@ void Registry::let_wait(Known& folder, Known& for_name) {
 }
 
 /// A known name in the folder, if there is any.
-Registry::Known* Registry::first_in(const Resource& folder) {
+Registry::NamedEntry* Registry::first_in(const Resource& folder) {
   const std::size_t last = folder.name.find_last_not_of('/');
   const std::string inside = folder.name.substr(0, last == std::string::npos ? 0 : last + 1) + '/';
   for (const ResourceType type : {ResourceType::file, ResourceType::folder}) {
@@ -94,12 +94,12 @@ void Registry::add(MemberId member, const Resource& resource, std::uint64_t coun
   if (found == entries_.end()) {
     found = make_in(made, resource);
   }
-  Known& known = *found;
+  NamedEntry& known = *found;
   Entry& entry = known.second;
   auto holder = entry.holders.find(member);
   if (holder == entry.holders.end()) {
-    KnownList position{&known};
-    KnownList& held = held_by_[member];
+    NamedEntries position{&known};
+    NamedEntries& held = held_by_[member];
     holder = entry.holders.try_emplace(member).first;
     held.splice(held.end(), position);
     holder->second.position = std::prev(held.end());
@@ -125,7 +125,7 @@ Registry::Entries::iterator Registry::make_in(Entries& entries, const Resource& 
 void Registry::adopt(const Resource& resource) {
   if (!entries_.contains(resource)) {
     Entries made;
-    Known& known = *make_in(made, resource);
+    NamedEntry& known = *make_in(made, resource);
     entries_.merge(made);
     doom(known);
   }
@@ -193,9 +193,9 @@ void Registry::drop(MemberId member, std::size_t most, const Abandon& abandon) {
   if (held == held_by_.end()) {
     return;
   }
-  KnownList& names = held->second;
+  NamedEntries& names = held->second;
   for (; most > 0 && !names.empty(); --most) {
-    Known& known = *names.front();
+    NamedEntry& known = *names.front();
     Entry& entry = known.second;
     names.pop_front();
     const auto holder = entry.holders.find(member);
@@ -240,14 +240,16 @@ std::vector<Resource> Registry::doomed() const {
 }
 
 /// The names that were doomed first.
-std::vector<Registry::Known*> Registry::due_in(const Queue& queue, Stamp before, std::size_t most) {
-  std::vector<Known*> due;
+std::vector<Registry::NamedEntry*> Registry::due_in(const Queue& queue,
+                                                    Stamp before,
+                                                    std::size_t most) {
+  std::vector<NamedEntry*> due;
   for (auto next = queue.begin(); due.size() < most && next != queue.end() && next->first < before;
        ++next) {
     due.push_back(next->second);
   }
   std::ranges::sort(
-      due, goes_before, [](const Known* known) -> const Resource& { return known->first; });
+      due, goes_before, [](const NamedEntry* known) -> const Resource& { return known->first; });
   return due;
 }
 
@@ -258,8 +260,8 @@ std::vector<Resource> Registry::take_doomed(Stamp before, std::size_t most) {
 }
 
 void Registry::take_doomed(Stamp before, std::size_t most, const Take& take) {
-  const std::vector<Known*> due = due_in(doomed_, before, most);
-  for (Known* const known : due) {
+  const std::vector<NamedEntry*> due = due_in(doomed_, before, most);
+  for (NamedEntry* const known : due) {
     take(known->first);
     end(*known);
   }
@@ -270,13 +272,13 @@ void Registry::take_doomed(Stamp before, std::size_t most, const Take& take) {
 /// counts as well.
 void Registry::take_folders(Stamp before, std::size_t most, const Take& take) {
   while (most > 0) {
-    const std::vector<Known*> due = due_in(doomed_folders_, before, most);
+    const std::vector<NamedEntry*> due = due_in(doomed_folders_, before, most);
     if (due.empty()) {
       return;
     }
     most -= due.size();
-    for (Known* const folder : due) {
-      if (Known* const name = first_in(folder->first)) {
+    for (NamedEntry* const folder : due) {
+      if (NamedEntry* const name = first_in(folder->first)) {
         let_wait(*folder, *name);
       } else {
         take(folder->first);

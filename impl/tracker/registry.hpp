@@ -35,13 +35,13 @@ using MemberId = std::uint32_t;
 
 /// The holder of references that are not attributed (loky mode), and of the names that an earlier
 /// tracker left.
-inline constexpr MemberId nobody = 0;
+inline constexpr MemberId no_member = 0;
 
 enum class Released : std::uint8_t { still_held, last, not_held, unknown };
 
 struct Holding {
   Resource resource;
-  MemberId holder = nobody;
+  MemberId holder = no_member;
   std::uint64_t count = 0;
 
   auto operator<=>(const Holding&) const = default;
@@ -107,13 +107,13 @@ class Registry {
   struct Entry;
   using Entries = std::map<Resource, Entry>;
   /// A name with its entry does not move while it is known.
-  using Known = std::pair<const Resource, Entry>;
-  using KnownList = std::list<Known*>;
-  using Queue = std::map<Stamp, Known*>;
+  using NamedEntry = std::pair<const Resource, Entry>;
+  using NamedEntries = std::list<NamedEntry*>;
+  using Queue = std::map<Stamp, NamedEntry*>;
 
   struct Hold {
     std::uint64_t count = 0;
-    KnownList::iterator position;  ///< In the list of the holder's names.
+    NamedEntries::iterator position;  ///< In the list of the holder's names.
   };
   struct Entry {
     std::map<MemberId, Hold> holders;
@@ -123,24 +123,24 @@ class Registry {
   };
 
   static Entries::iterator make_in(Entries& entries, const Resource& resource);
-  Queue& queue_of(const Known& known) noexcept;
-  void doom(Known& known) noexcept;
-  void revive(Known& known) noexcept;
-  void end(Known& known) noexcept;
-  Known* first_in(const Resource& folder);
-  static std::vector<Known*> due_in(const Queue& queue, Stamp before, std::size_t most);
+  Queue& queue_of(const NamedEntry& known) noexcept;
+  void doom(NamedEntry& known) noexcept;
+  void revive(NamedEntry& known) noexcept;
+  void end(NamedEntry& known) noexcept;
+  NamedEntry* first_in(const Resource& folder);
+  static std::vector<NamedEntry*> due_in(const Queue& queue, Stamp before, std::size_t most);
   void take_folders(Stamp before, std::size_t most, const Take& take);
-  void let_wait(Known& folder, Known& for_name);
+  void let_wait(NamedEntry& folder, NamedEntry& for_name);
 
   Entries entries_;
   /// So that the cost of a death depends only on the number of its names. They are in the order in
   /// which the member took them. A member without references stays here until it is dropped,
   /// because most get one again.
-  std::map<MemberId, KnownList> held_by_;
+  std::map<MemberId, NamedEntries> held_by_;
   Queue doomed_;
-  Queue doomed_folders_;                        // without those that wait
-  std::map<Known*, Known*> waiting_;            // doomed folder → a known name in it
-  std::map<Known*, std::set<Known*>> awaited_;  // the reverse
+  Queue doomed_folders_;                                  // without those that wait
+  std::map<NamedEntry*, NamedEntry*> waiting_;            // doomed folder → a known name in it
+  std::map<NamedEntry*, std::set<NamedEntry*>> awaited_;  // the reverse
   Stamp clock_ = 0;
 };
 

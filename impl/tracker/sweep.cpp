@@ -155,7 +155,7 @@ class Sweep {
     std::ranges::move(unseen, std::back_inserter(kept));
     if (!kept.empty()) {
       os_.hit(Probe::sweep_left_names);
-      tell(kept);
+      report(kept);
     }
     swept_.kept += kept.size();
     return kept.empty() && waiting == 0;
@@ -169,7 +169,7 @@ class Sweep {
   };
 
   /// Only the first few, for the others usually have the same reason. Swept counts them all.
-  void tell(std::span<const Kept> kept) {
+  void report(std::span<const Kept> kept) {
     for (const Kept& each : kept.first(std::min(kept.size(), told_max))) {
       os::report_quietly(
           os_, "lastref: could not clean up " + to_text(each.resource) + ": " + describe(each.why));

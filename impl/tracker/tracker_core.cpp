@@ -272,7 +272,7 @@ TrackerCore::Member& TrackerCore::join(Connection& connection, std::uint32_t non
 }
 
 void TrackerCore::handle_announcement(Connection& connection, Message& message) {
-  const auto self = members_.find(connection.member.value_or(nobody));
+  const auto self = members_.find(connection.member.value_or(no_member));
   if (self != members_.end() && !self->second.announced && message.entries.empty()) {
     self->second.announced = true;  // Its open requests have been read.
     return;

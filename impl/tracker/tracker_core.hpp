@@ -100,7 +100,7 @@ class TrackerCore {
   };
   /// A member that holds nothing more, though the registry may still have some of its references.
   struct Departed {
-    MemberId member = nobody;
+    MemberId member = no_member;
     bool abandons = false;  ///< Names without another holder were not released.
   };
   struct Request {
@@ -150,7 +150,7 @@ class TrackerCore {
   std::set<Resource> failed_;      // could not be cleaned up
   std::set<Resource> put_off_;     // could not be forgotten, and have no count
   std::set<Resource> abandoned_;   // doomed because their holder died, not released
-  MemberId last_member_ = nobody;
+  MemberId last_member_ = no_member;
   bool was_settled_ = false;
   bool waits_for_all_ = false;  // a parked register, for every announcement
   // When the round began:

@@ -157,8 +157,11 @@ Result<OwnTree> make_tree_in(os::Os& os, const std::string& runtime) {
   }
 }
 
-Status collect_members(
-    os::Os& os, os::Fd lock, std::uint64_t first, std::uint64_t last, std::vector<Known>& members) {
+Status collect_members(os::Os& os,
+                       os::Fd lock,
+                       std::uint64_t first,
+                       std::uint64_t last,
+                       std::vector<KnownMember>& members) {
   if (first > last) {
     return ok();
   }
@@ -312,7 +315,7 @@ Status follow_lock(os::Os& os, const TreePaths& paths, LockFile& lock, std::uint
   }
   // Not before its maker has locked it: a lock without a root or tracker belongs to a tree that
   // ends.
-  LASTREF_TRY(future, has_future(os, made.get()));
+  LASTREF_TRY(future, can_be_served(os, made.get()));
   if (!future) {
     return failure(std::errc::no_such_file_or_directory, paths.lock());
   }
@@ -363,7 +366,7 @@ Status lock_as_tracker(os::Os& os, os::Fd lock) {
   return locked;
 }
 
-Result<bool> has_future(os::Os& os, os::Fd lock) {
+Result<bool> can_be_served(os::Os& os, os::Fd lock) {
   // In this order: a live root may start a tracker, and leave, before our next check.
   LASTREF_TRY(root_lives, is_locked(os, lock, root_byte));
   LASTREF_TRY(tracker_lives, is_locked(os, lock, tracker_byte));
@@ -374,8 +377,8 @@ bool is_member(os::Os& os, os::Fd lock, std::uint32_t nonce) noexcept {
   return is_locked(os, lock, byte_of(nonce)).value_or(true);
 }
 
-Result<std::vector<Known>> members_of(os::Os& os, os::Fd lock) {
-  std::vector<Known> members;
+Result<std::vector<KnownMember>> members_of(os::Os& os, os::Fd lock) {
+  std::vector<KnownMember> members;
   LASTREF_CHECK(
       collect_members(os, lock, first_member_byte, first_member_byte + member_bytes - 1, members));
   return members;

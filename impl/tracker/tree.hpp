@@ -55,10 +55,10 @@ struct Membership {
 };
 
 /// What the lock of a tree shows of a membership.
-struct Known {
+struct KnownMember {
   os::Pid pid = 0;  ///< 0 if it is in a pid namespace that we do not see
   std::uint32_t nonce = 0;
-  friend bool operator==(const Known&, const Known&) = default;
+  friend bool operator==(const KnownMember&, const KnownMember&) = default;
 };
 
 /// What a root has open of its tree, so that the tree survives the loss of their names.
@@ -160,13 +160,13 @@ Status lock_as_tracker(os::Os& os, os::Fd lock);
 
 /// Whether the tree can answer, now or later: its tracker is alive, or its root, which would start
 /// another one. Not for the tracker or the root, because a process does not see its own locks.
-Result<bool> has_future(os::Os& os, os::Fd lock);
+Result<bool> can_be_served(os::Os& os, os::Fd lock);
 
 /// Whether the membership still has its byte. True when in doubt.
 bool is_member(os::Os& os, os::Fd lock, std::uint32_t nonce) noexcept;
 
 /// The memberships of all other processes, the tracker's excepted.
-Result<std::vector<Known>> members_of(os::Os& os, os::Fd lock);
+Result<std::vector<KnownMember>> members_of(os::Os& os, os::Fd lock);
 
 /// Removes an empty runtime folder, if we made it, as its sticky bit shows (E4).
 void remove_runtime(os::Os& os, const os::PathAt& where) noexcept;

@@ -222,9 +222,9 @@ TEST(Memberships, that_lie_side_by_side_are_told_apart_T6) {
     return 0;
   });
   until([&] { return folder.exists("locked"); });
-  std::vector<Known> found = must(members_of(os, tree.membership.lock.get()));
+  std::vector<KnownMember> found = must(members_of(os, tree.membership.lock.get()));
   ASSERT_EQ(found.size(), 2U);
-  std::ranges::sort(found, {}, &Known::nonce);
+  std::ranges::sort(found, {}, &KnownMember::nonce);
   EXPECT_EQ(found[0].nonce + 1, found[1].nonce);
   EXPECT_EQ(found[0].pid, other);
   EXPECT_EQ(found[1].pid, other);

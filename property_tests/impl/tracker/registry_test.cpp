@@ -52,7 +52,7 @@ std::string any_name() {
   return *rc::gen::elementOf(names);
 }
 MemberId any_member() {
-  return *rc::gen::inRange<MemberId>(nobody, 4);
+  return *rc::gen::inRange<MemberId>(no_member, 4);
 }
 
 std::uint64_t total(const Life& life) {

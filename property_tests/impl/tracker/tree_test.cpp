@@ -92,7 +92,7 @@ RC_GTEST_PROP(TreeProperties, its_members_are_those_who_have_joined_and_live_T6,
   auto lock = os::open_file(tracker, tree->paths.lock(), {.write = true});
   RC_ASSERT(lock.has_value());
   RC_ASSERT(lock_as_tracker(tracker, lock->get()).has_value());
-  std::vector<Known> expected{{.pid = 1, .nonce = tree->membership.nonce}};
+  std::vector<KnownMember> expected{{.pid = 1, .nonce = tree->membership.nonce}};
   std::vector<std::unique_ptr<PretendProcess>> members;
   std::vector<Membership> joined_ones;
   for (const os::Pid pid : *rc::gen::container<std::set<os::Pid>>(rc::gen::oneOf(
@@ -115,11 +115,11 @@ RC_GTEST_PROP(TreeProperties, its_members_are_those_who_have_joined_and_live_T6,
   }
   auto found = members_of(tracker, lock->get());
   RC_ASSERT(found.has_value());
-  std::ranges::sort(*found, {}, &Known::nonce);
-  std::ranges::sort(expected, {}, &Known::nonce);
+  std::ranges::sort(*found, {}, &KnownMember::nonce);
+  std::ranges::sort(expected, {}, &KnownMember::nonce);
   RC_ASSERT(*found == expected);
   for (const Membership& joined : joined_ones) {
-    const auto is_this = [&](const Known& each) { return each.nonce == joined.nonce; };
+    const auto is_this = [&](const KnownMember& each) { return each.nonce == joined.nonce; };
     RC_ASSERT(is_member(tracker, lock->get(), joined.nonce) ==
               std::ranges::any_of(expected, is_this));
   }
@@ -246,9 +246,9 @@ TEST(Tree, has_no_root_once_that_has_left_though_its_process_stays_E9) {
   ASSERT_TRUE(stays);
   const auto joined = join_lock(other, tree->paths);
   ASSERT_TRUE(joined);
-  EXPECT_EQ(has_future(other, joined->lock.get()), Result<bool>(true));
+  EXPECT_EQ(can_be_served(other, joined->lock.get()), Result<bool>(true));
   tree->membership.lock.close_quietly();
-  EXPECT_EQ(has_future(other, joined->lock.get()), Result<bool>(false));
+  EXPECT_EQ(can_be_served(other, joined->lock.get()), Result<bool>(false));
   EXPECT_TRUE(is_member(other, joined->lock.get(), stays->nonce));
   EXPECT_TRUE(remove_tree(root, tree->paths));
 }
