@@ -195,7 +195,7 @@ Status OwnFile::open_new() {
   auto open = os::open_file(*os_, where_, {.write = true, .create = true});
   if (!open) {
     // The name belongs to no file of ours.
-    hand_over();
+    release_ownership();
     return failure(std::move(open).error());
   }
   open_ = *std::move(open);
@@ -273,12 +273,12 @@ Status OwnFile::remove() noexcept {
     if (is_here) {
       removed = remove_name();
     } else {
-      reference_.hand_over();
+      reference_.release_ownership();
     }
   }
   if (const auto lock = std::exchange(lock_, nullptr)) {
     if (!is_here) {
-      lock->reference_.hand_over();
+      lock->reference_.release_ownership();
     }
     // The name is removed before the file is closed: without the lock any sweep may remove it.
     os::UniqueFd open = lock->take_open();
@@ -295,7 +295,7 @@ Status OwnFile::remove_name() noexcept {
   if (there && !is_same(*there, status_)) {
     // Another process has put another file there, which the tracker would take for ours.
     os_->hit(Probe::anothers_cache_spared);
-    hand_over();
+    release_ownership();
     return ok();
   }
   Status removed = ok();
@@ -315,10 +315,10 @@ void OwnFile::remove_quietly() noexcept {
   }
 }
 
-void OwnFile::hand_over() noexcept {
+void OwnFile::release_ownership() noexcept {
   if (reference_) {
     static_cast<void>(references_->forget(reference_.resource()));
-    reference_.hand_over();
+    reference_.release_ownership();
   }
 }
 
@@ -390,7 +390,7 @@ Result<bool> publish(os::Os& os,
   }
   if (renamed) {
     if (!has_old_name) {
-      file.hand_over();
+      file.release_ownership();
     }
     if (Status synced = open_folder ? os::sync_file(os, open_folder.get()) : ok(); !synced) {
       return failure_at(std::move(synced).error(), folder);

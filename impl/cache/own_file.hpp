@@ -82,7 +82,7 @@ class OwnFile {
   /// The same, but reports an error on standard error.
   void remove_quietly() noexcept;
   /// The name was given away by a rename: nothing is to be removed.
-  void hand_over() noexcept;
+  void release_ownership() noexcept;
 
  private:
   OwnFile(os::Os& os, std::shared_ptr<References> references, std::string path)

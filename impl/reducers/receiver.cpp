@@ -50,11 +50,11 @@ struct Receiver::State {
 
 /// What a map of a temporary file gives back at its end: the reference, and its count among the
 /// temporaries.
-class Receiver::Loan {
+class Receiver::ReceiverReference {
  public:
-  Loan(std::shared_ptr<os::PerProcess<State>> states,
-       std::shared_ptr<References> references,
-       std::string path)
+  ReceiverReference(std::shared_ptr<os::PerProcess<State>> states,
+                    std::shared_ptr<References> references,
+                    std::string path)
       : states_(std::move(states)),
         state_(states_->here()),
         references_(std::move(references)),
@@ -62,9 +62,9 @@ class Receiver::Loan {
     const os::MonitorLock held(*state_.monitor);
     ++state_.temporaries[file_.name];
   }
-  Loan(const Loan&) = delete;
-  Loan& operator=(const Loan&) = delete;
-  ~Loan() {
+  ReceiverReference(const ReceiverReference&) = delete;
+  ReceiverReference& operator=(const ReceiverReference&) = delete;
+  ~ReceiverReference() {
     if (states_->find() != &state_) {
       return;  // A forked child has a copy of the reference; its parent releases it.
     }
@@ -119,10 +119,11 @@ bool Receiver::is_temporary(const std::string& path) const {
 }
 
 /// Before the file is opened: whatever happens from here on, the reference is given back.
-Result<std::shared_ptr<Receiver::Loan>> Receiver::borrow(const std::string& path, bool unlinks) {
-  auto loan = std::make_shared<Loan>(states_, references_, path);
-  LASTREF_CHECK(loan->hold(unlinks));
-  return loan;
+Result<std::shared_ptr<Receiver::ReceiverReference>> Receiver::take_reference(
+    const std::string& path, bool unlinks) {
+  auto reference = std::make_shared<ReceiverReference>(states_, references_, path);
+  LASTREF_CHECK(reference->hold(unlinks));
+  return reference;
 }
 
 Result<Array> Receiver::rebuild(const Reduction& reduction) {
@@ -143,25 +144,26 @@ Result<Array> Receiver::rebuild(const Reduction& reduction) {
 }
 
 Result<Array> Receiver::load(const LoadTemporaryMemmap& load) {
-  LASTREF_TRY(loan, borrow(load.filename, load.unlink_on_gc_collect));
+  LASTREF_TRY(reference, take_reference(load.filename, load.unlink_on_gc_collect));
   const MapMode mode = load.mode == MapMode::create ? MapMode::read_write : load.mode;
   LASTREF_TRY(file, os::open_file(os_, load.filename, {.write = mode == MapMode::read_write}));
   LASTREF_TRY(array,
-              array::map_open_npy(
-                  os_, std::move(file), load.filename, mode, [loan]() mutable { loan.reset(); }));
+              array::map_open_npy(os_, std::move(file), load.filename, mode, [reference]() mutable {
+                reference.reset();
+              }));
   if (load.repeated_to) {
     LASTREF_TRY(repeated, array.broadcast_to(*load.repeated_to));
     array = std::move(repeated);
   }
-  loan->is_mapped();
+  reference->is_mapped();
   return array;
 }
 
 Result<Array> Receiver::rebuild_view(const StridedFromMemmap& view) {
-  std::shared_ptr<Loan> loan;
+  std::shared_ptr<ReceiverReference> reference;
   if (view.unlink) {
-    LASTREF_TRY(borrowed, borrow(view.filename, /*unlinks=*/true));
-    loan = std::move(borrowed);
+    LASTREF_TRY(taken, take_reference(view.filename, /*unlinks=*/true));
+    reference = std::move(taken);
   }
   LASTREF_TRY(count, array::size_of(view.shape, view.dtype.itemsize()));
   if (view.strides && view.strides->size() != view.shape.size()) {
@@ -176,13 +178,13 @@ Result<Array> Receiver::rebuild_view(const StridedFromMemmap& view) {
     before = static_cast<std::size_t>(-extent->low);
   }
   std::function<void()> when_unmapped;
-  if (loan) {
-    when_unmapped = [loan]() mutable { loan.reset(); };
+  if (reference) {
+    when_unmapped = [reference]() mutable { reference.reset(); };
   }
   const std::size_t size = view.total_buffer_len.value_or(count * view.dtype.itemsize());
   LASTREF_TRY(memory, map_part(os_, view, size, std::move(when_unmapped)));
-  if (loan) {
-    loan->is_mapped();
+  if (reference) {
+    reference->is_mapped();
   }
   return Array::over(std::move(memory),
                      {.dtype = view.dtype,

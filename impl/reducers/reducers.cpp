@@ -81,13 +81,13 @@ Result<std::optional<StridedFromMemmap>> reduce_view(os::Os& os, const Array& ar
 }
 
 /// An array without the axes along which its elements repeat, and its shape with them.
-struct Once {
+struct Deduplicated {
   Array elements;
   std::optional<Shape> repeated_to = {};
 };
 
 /// Errors          not_enough_memory.
-Result<Once> without_repeats(const Array& array) {
+Result<Deduplicated> without_repeats(const Array& array) {
   Shape shape = array.shape();
   bool repeats = false;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -97,18 +97,18 @@ Result<Once> without_repeats(const Array& array) {
     }
   }
   if (!repeats) {
-    return Once{.elements = array};
+    return Deduplicated{.elements = array};
   }
   // Within the bounds of the array, so only memory can be lacking.
   LASTREF_TRY(elements, array.as_strided(std::move(shape), array.strides()));
-  return Once{.elements = std::move(elements), .repeated_to = array.shape()};
+  return Deduplicated{.elements = std::move(elements), .repeated_to = array.shape()};
 }
 
 /// Errors          not_enough_memory.
 Result<Sent> by_value(const Array& array) {
-  LASTREF_TRY(once, without_repeats(array));
-  return Sent{.reduction = ByValue{.elements = std::move(once.elements),
-                                   .repeated_to = std::move(once.repeated_to)}};
+  LASTREF_TRY(deduplicated, without_repeats(array));
+  return Sent{.reduction = ByValue{.elements = std::move(deduplicated.elements),
+                                   .repeated_to = std::move(deduplicated.repeated_to)}};
 }
 
 }  // namespace
@@ -126,56 +126,57 @@ bool has_shareable_memory(const Array& array) {
 }
 
 /// Files of arrays that were destroyed since the last release.
-struct ForwardReducer::Gone {
-  explicit Gone(os::Os& os) : monitor(os.make_monitor()) {}
+struct ForwardReducer::ReleaseQueue {
+  explicit ReleaseQueue(os::Os& os) : monitor(os.make_monitor()) {}
 
   std::unique_ptr<os::Monitor> monitor;
   std::list<std::shared_ptr<const TemporaryFile>> files LASTREF_GUARDED_BY(*monitor);
 };
 
 /// The state that the threads of one process share.
-struct ForwardReducer::Mine {
-  explicit Mine(os::Os& os) : monitor(os.make_monitor()), gone(std::make_shared<Gone>(os)) {}
+struct ForwardReducer::State {
+  explicit State(os::Os& os)
+      : monitor(os.make_monitor()), queue(std::make_shared<ReleaseQueue>(os)) {}
 
   std::unique_ptr<os::Monitor> monitor;
   std::set<Array::Identity, std::owner_less<>> dumping LASTREF_GUARDED_BY(*monitor);
-  std::shared_ptr<Gone> gone;  ///< With a monitor of its own.
+  std::shared_ptr<ReleaseQueue> queue;  ///< With a monitor of its own.
 };
 
 /// Marks that an array is being dumped: another thread that sends it meanwhile waits and reuses.
 class ForwardReducer::Dumping {
  public:
   Dumping(ForwardReducer& reducer, Array::Identity identity)
-      : mine_(reducer.mine_.here()), identity_(std::move(identity)) {
-    const os::MonitorLock held(*mine_.monitor);
-    while (!mine_.dumping.insert(identity_).second) {
+      : state_(reducer.state_.here()), identity_(std::move(identity)) {
+    const os::MonitorLock held(*state_.monitor);
+    while (!state_.dumping.insert(identity_).second) {
       reducer.os_.hit(Probe::dump_shared);
-      mine_.monitor->wait();
+      state_.monitor->wait();
     }
   }
   Dumping(const Dumping&) = delete;
   Dumping& operator=(const Dumping&) = delete;
   ~Dumping() {
-    const os::MonitorLock held(*mine_.monitor);
-    mine_.dumping.erase(identity_);
-    mine_.monitor->notify_all();
+    const os::MonitorLock held(*state_.monitor);
+    state_.dumping.erase(identity_);
+    state_.monitor->notify_all();
   }
 
  private:
-  Mine& mine_;
+  State& state_;
   Array::Identity identity_;
 };
 
 /// The file of an array, while it is that: when the array is destroyed, the file moves to the list
 /// of the files without arrays, unless it was taken.
-class ForwardReducer::Known {
+class ForwardReducer::CachedFile {
  public:
-  Known(const std::shared_ptr<const TemporaryFile>& file, std::weak_ptr<Gone> gone)
-      : file_(1, file), gone_(std::move(gone)) {}
-  Known(const Known&) = delete;
-  Known& operator=(const Known&) = delete;
-  ~Known() {
-    if (const auto list = gone_.lock(); list && file_.front()) {
+  CachedFile(const std::shared_ptr<const TemporaryFile>& file, std::weak_ptr<ReleaseQueue> queue)
+      : file_(1, file), queue_(std::move(queue)) {}
+  CachedFile(const CachedFile&) = delete;
+  CachedFile& operator=(const CachedFile&) = delete;
+  ~CachedFile() {
+    if (const auto list = queue_.lock(); list && file_.front()) {
       const os::MonitorLock held(*list->monitor);
       list->files.splice(list->files.end(), file_);
     }
@@ -186,14 +187,14 @@ class ForwardReducer::Known {
   std::shared_ptr<const TemporaryFile> take_file() noexcept { return std::move(file_.front()); }
 
  private:
-  std::list<std::shared_ptr<const TemporaryFile>> file_;  // one; moves to the list of Gone
-  std::weak_ptr<Gone> gone_;
+  std::list<std::shared_ptr<const TemporaryFile>> file_;  // one; moves to the list of ReleaseQueue
+  std::weak_ptr<ReleaseQueue> queue_;
 };
 
 /// Takes the file of an array that is to get another one.
 std::shared_ptr<const TemporaryFile> ForwardReducer::take_file(const Array::Identity& identity) {
-  const auto known = files_.take(identity);
-  return known ? (*known)->take_file() : nullptr;
+  const auto cached = files_.take(identity);
+  return cached ? (*cached)->take_file() : nullptr;
 }
 
 ForwardReducer::ForwardReducer(os::Os& os,
@@ -207,13 +208,13 @@ ForwardReducer::ForwardReducer(os::Os& os,
       options_(options),
       receiver_(std::move(receiver)),
       files_(os),
-      mine_(os) {}
+      state_(os) {}
 
 ForwardReducer::~ForwardReducer() = default;
 
 /// `line` makes the text, because most senders want none.
 template <typename Line>
-void ForwardReducer::tell(int level, Line line) {
+void ForwardReducer::report(int level, Line line) {
   if (options_.verbose >= level) {
     os::report_quietly(os_, [&] { return "lastref: " + line(); });
   }
@@ -223,8 +224,8 @@ Status Sent::arrived() {
   if (!reference) {
     return ok();
   }
-  if (is_receivers) {
-    reference->hand_over();
+  if (ownership_transfers) {
+    reference->release_ownership();
   }
   Status released = reference->release();
   reference.reset();
@@ -240,7 +241,7 @@ Result<Sent> ForwardReducer::reduce(const Array& array) {
     const std::uint64_t size = std::min<std::uint64_t>(array.nbytes(), array.bounds().size());
     if (!resources_ || is_copy_on_write || array.dtype().has_object() || !options_.max_nbytes ||
         size <= *options_.max_nbytes) {
-      tell(2, [&] { return "sends an array by value " + text_of(array); });
+      report(2, [&] { return "sends an array by value " + text_of(array); });
       return by_value(array);
     }
     return reduce_large(array);
@@ -250,7 +251,8 @@ Result<Sent> ForwardReducer::reduce(const Array& array) {
 Result<Sent> ForwardReducer::reduce_mapped(const Array& array) {
   LASTREF_TRY(view, reduce_view(os_, array));
   if (!view) {
-    tell(2, [&] { return "sends by value, because another file has the path, " + text_of(array); });
+    report(2,
+           [&] { return "sends by value, because another file has the path, " + text_of(array); });
     return by_value(array);
   }
   std::optional<Reference> reference;
@@ -262,20 +264,20 @@ Result<Sent> ForwardReducer::reduce_mapped(const Array& array) {
     reference = Reference(os_, references_, std::move(file));
     view->unlink = true;
   }
-  const bool is_receivers = reference && !references_->is_attributed();
+  const bool ownership_transfers = reference && !references_->is_attributed();
   return Sent{.reduction = *std::move(view),
               .reference = std::move(reference),
-              .is_receivers = is_receivers};
+              .ownership_transfers = ownership_transfers};
 }
 
 /// A reference to the file of an array that was sent before, if it still exists.
-Result<std::optional<Reference>> ForwardReducer::lend_known(
+Result<std::optional<Reference>> ForwardReducer::lend_cached(
     const Array& array, std::shared_ptr<const TemporaryFile>& file) {
-  const auto known = files_.get(array);
-  if (!known) {
+  const auto cached = files_.get(array);
+  if (!cached) {
     return std::optional<Reference>();
   }
-  file = (*known)->file();
+  file = (*cached)->file();
   LASTREF_TRY(reference, resources_->lend(*file));
   if (reference) {
     const auto there = os_.status_at(file->path());
@@ -296,22 +298,23 @@ Result<std::optional<Reference>> ForwardReducer::lend_known(
 
 Result<Sent> ForwardReducer::reduce_large(const Array& array) {
   const Dumping dumping(*this, array.identity());
-  LASTREF_TRY(once, without_repeats(array));
+  LASTREF_TRY(deduplicated, without_repeats(array));
   std::shared_ptr<const TemporaryFile> file;
-  LASTREF_TRY(reference, lend_known(array, file));
+  LASTREF_TRY(reference, lend_cached(array, file));
   if (reference) {
-    tell(2, [&] { return "reuses " + file->path() + ' ' + text_of(array); });
+    report(2, [&] { return "reuses " + file->path() + ' ' + text_of(array); });
   } else {
-    LASTREF_TRY(made,
-                resources_->publish([&](os::Fd fd) { return write_npy(os_, fd, once.elements); }));
+    LASTREF_TRY(made, resources_->publish([&](os::Fd fd) {
+      return write_npy(os_, fd, deduplicated.elements);
+    }));
     file = std::move(made);
-    tell(1, [&] { return "made a map of an array " + text_of(array) + " at " + file->path(); });
+    report(1, [&] { return "made a map of an array " + text_of(array) + " at " + file->path(); });
     auto lent = os::within_memory("a file", [&]() -> Result<Reference> {
       LASTREF_TRY(first, resources_->lend(*file));
       if (!first) {
         return failure(std::errc::operation_canceled, file->path() + " was cleaned up");
       }
-      LASTREF_CHECK(files_.set(array, std::make_shared<Known>(file, mine_.here().gone)));
+      LASTREF_CHECK(files_.set(array, std::make_shared<CachedFile>(file, state_.here().queue)));
       return *std::move(first);
     });
     if (!lent) {
@@ -329,9 +332,9 @@ Result<Sent> ForwardReducer::reduce_large(const Array& array) {
       .reduction = LoadTemporaryMemmap{.filename = file->path(),
                                        .mode = options_.mmap_mode,
                                        .unlink_on_gc_collect = options_.unlink_on_gc_collect,
-                                       .repeated_to = once.repeated_to},
+                                       .repeated_to = deduplicated.repeated_to},
       .reference = std::move(reference),
-      .is_receivers = !references_->is_attributed() && options_.unlink_on_gc_collect};
+      .ownership_transfers = !references_->is_attributed() && options_.unlink_on_gc_collect};
 }
 
 /// Reads each page, so that many receivers need not fetch it at once. If this fails, sending still
@@ -363,9 +366,9 @@ Status ForwardReducer::release_gone() {
   return os::within_memory("a file", [&]() -> Status {
     std::list<std::shared_ptr<const TemporaryFile>> files;
     {
-      Gone& gone = *mine_.here().gone;
-      const os::MonitorLock held(*gone.monitor);
-      files.swap(gone.files);
+      ReleaseQueue& queue = *state_.here().queue;
+      const os::MonitorLock held(*queue.monitor);
+      files.swap(queue.files);
     }
     Status all = ok();
     for (const auto& file : files) {

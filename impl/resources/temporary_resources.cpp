@@ -23,10 +23,10 @@ namespace {
 constexpr std::uint32_t private_folder = 0700;
 constexpr std::size_t context_size_max = 128;
 /// How often other processes may remove a folder while we use it, before that is an error.
-constexpr int lives_of_a_folder_max = 4;
+constexpr int folder_tries_max = 4;
 /// This many folders are remembered without a check whether they still exist.
 constexpr std::size_t made_min = 64;
-constexpr int looks_a_folder = 2;
+constexpr int checks_per_folder = 2;
 
 Status check_context(const std::string& id) {
   if (id.empty() || id.size() > context_size_max || id.find('/') != std::string::npos ||
@@ -53,12 +53,12 @@ Result<std::optional<std::string>> root_now(os::Os& os, const std::optional<std:
   return std::optional<std::string>(std::move(path));
 }
 
-tl::unexpected<Error> at_exit(const std::string& id) {
+tl::unexpected<Error> exiting_error(const std::string& id) {
   return failure(std::errc::operation_canceled,
                  "the context " + id + " at the exit of the process");
 }
 
-tl::unexpected<Error> canceled(const std::string& id) {
+tl::unexpected<Error> context_closed_error(const std::string& id) {
   return failure(std::errc::operation_canceled, "the context " + id + " was cleaned up");
 }
 
@@ -120,19 +120,19 @@ struct TemporaryResources::Folder {
   /// The files that the manager owns, in the order in which they were made.
   std::map<std::uint64_t, std::shared_ptr<const TemporaryFile>> files = {};
   std::uint64_t files_made = 0;
-  std::unique_ptr<os::ExitHook> finaliser = {};
+  std::unique_ptr<os::ExitHook> exit_hook = {};
   bool is_identified = false;  ///< The tracker knows its identity.
   bool is_finalised = false;   ///< Nothing is made in it any more.
 };
 
 /// A hook of the process's exit may run in another thread while the manager is destroyed, and calls
 /// of other threads may not be over.
-struct TemporaryResources::Life {
-  explicit Life(os::Os& os, TemporaryResources* lives)
-      : monitor(os.make_monitor()), manager(lives) {}
+struct TemporaryResources::SharedState {
+  explicit SharedState(os::Os& os, TemporaryResources* of)
+      : monitor(os.make_monitor()), manager(of) {}
 
   std::unique_ptr<os::Monitor> monitor;
-  std::atomic<std::size_t> visitors = 0;
+  std::atomic<std::size_t> running_calls = 0;
   std::atomic<bool> is_closing = false;
   // Accessed with the monitor held.
   TemporaryResources* manager;  ///< None after its destruction.
@@ -140,22 +140,24 @@ struct TemporaryResources::Life {
 };
 
 /// A call that the destruction of the manager waits for.
-class TemporaryResources::Visit {
+class TemporaryResources::CallGuard {
  public:
-  explicit Visit(std::shared_ptr<Life> life) : life_(std::move(life)) { ++life_->visitors; }
-  Visit(const Visit&) = delete;
-  Visit& operator=(const Visit&) = delete;
-  Visit(Visit&& other) noexcept = default;
-  Visit& operator=(Visit&& other) = delete;
-  ~Visit() {
-    if (life_ && --life_->visitors == 0 && life_->is_closing) {
-      const os::MonitorLock held(*life_->monitor);
-      life_->monitor->notify_all();
+  explicit CallGuard(std::shared_ptr<SharedState> shared) : shared_(std::move(shared)) {
+    ++shared_->running_calls;
+  }
+  CallGuard(const CallGuard&) = delete;
+  CallGuard& operator=(const CallGuard&) = delete;
+  CallGuard(CallGuard&& other) noexcept = default;
+  CallGuard& operator=(CallGuard&& other) = delete;
+  ~CallGuard() {
+    if (shared_ && --shared_->running_calls == 0 && shared_->is_closing) {
+      const os::MonitorLock held(*shared_->monitor);
+      shared_->monitor->notify_all();
     }
   }
 
  private:
-  std::shared_ptr<Life> life_;
+  std::shared_ptr<SharedState> shared_;
 };
 
 struct TemporaryResources::Context {
@@ -175,8 +177,8 @@ TemporaryResources::TemporaryResources(os::Os& os,
       options_(std::move(options)),
       process_(os.process_id()),
       token_(os.process_token()),
-      life_(std::make_shared<Life>(os, this)),
-      monitor_(life_->monitor.get()) {}
+      shared_(std::make_shared<SharedState>(os, this)),
+      monitor_(shared_->monitor.get()) {}
 
 Result<std::unique_ptr<TemporaryResources>> TemporaryResources::make(
     os::Os& os, std::shared_ptr<References> references, TemporaryResourcesOptions options) {
@@ -198,18 +200,18 @@ Result<std::unique_ptr<TemporaryResources>> TemporaryResources::make(
 }
 
 /// A forked child has copies of all objects here, and owns none of them.
-Result<TemporaryResources::Visit> TemporaryResources::enter_process() const {
+Result<TemporaryResources::CallGuard> TemporaryResources::enter_process() const {
   if (os_.process_token() != token_) {
     os_.hit(Probe::resources_of_parent_refused);
     return failure(std::errc::operation_not_permitted,
                    "the temporary resources of process " + std::to_string(process_));
   }
-  return Visit(life_);
+  return CallGuard(shared_);
 }
 
 Status TemporaryResources::set_current_context(const std::string& id) {
   return os::within_memory("a context", [&]() -> Status {
-    LASTREF_TRY(visit, enter_process());
+    LASTREF_TRY(guard, enter_process());
     LASTREF_CHECK(register_new_context(id));
     const os::MonitorLock held(*monitor_);
     current_ = id;
@@ -219,7 +221,7 @@ Status TemporaryResources::set_current_context(const std::string& id) {
 
 Status TemporaryResources::register_new_context(const std::string& id) {
   return os::within_memory("a context", [&]() -> Status {
-    LASTREF_TRY(visit, enter_process());
+    LASTREF_TRY(guard, enter_process());
     LASTREF_CHECK(check_context(id));
     const os::MonitorLock held(*monitor_);
     if (!contexts_.contains(id)) {
@@ -233,7 +235,7 @@ Result<TemporaryResources::ContextPtr> TemporaryResources::current() {
   const os::MonitorLock held(*monitor_);
   const auto found = contexts_.find(current_);
   if (found == contexts_.end()) {
-    return canceled(current_);
+    return context_closed_error(current_);
   }
   return found->second;
 }
@@ -264,7 +266,7 @@ Status TemporaryResources::choose(Context& context) {
 
 Result<TempFolder> TemporaryResources::resolve_temp_folder_name() {
   return os::within_memory("a folder", [&]() -> Result<TempFolder> {
-    LASTREF_TRY(visit, enter_process());
+    LASTREF_TRY(guard, enter_process());
     LASTREF_TRY(context, current());
     const os::MonitorLock held(*monitor_);
     LASTREF_CHECK(choose(*context));
@@ -276,11 +278,11 @@ Result<TempFolder> TemporaryResources::resolve_temp_folder_name() {
 /// are remembered as exist: for each new one, two others are checked in turn.
 void TemporaryResources::remember(const std::string& folder) {
   made_.insert(folder);
-  for (int look = 0; look < looks_a_folder && made_.size() > made_min; ++look) {
-    auto each = made_.upper_bound(looked_at_);
+  for (int look = 0; look < checks_per_folder && made_.size() > made_min; ++look) {
+    auto each = made_.upper_bound(last_checked_);
     each = each == made_.end() ? made_.begin() : each;
-    looked_at_ = *each;
-    const auto there = os_.status_at(looked_at_);
+    last_checked_ = *each;
+    const auto there = os_.status_at(last_checked_);
     if (failed_with(there, std::errc::no_such_file_or_directory)) {
       made_.erase(each);
     }
@@ -344,12 +346,12 @@ auto TemporaryResources::folder_of(Context& context) -> Attempted<std::shared_pt
     take_back(context);
   }
   std::shared_ptr<Folder> folder = context.folder;
-  std::unique_ptr<os::ExitHook> finaliser;
+  std::unique_ptr<os::ExitHook> exit_hook;
   if (!folder) {
     folder = std::make_shared<Folder>(
         Folder{.resource = {.type = ResourceType::folder, .name = context.location->path},
                .open = nullptr});
-    finaliser = finalise_at_exit(folder);
+    exit_hook = make_exit_hook(folder);
     // So that the folders that exist can be left to the exit without memory, whatever happens.
     left_.reserve(left_.size() + contexts_.size() + 1);
     LASTREF_CHECK(references_->register_name(folder->resource));
@@ -390,7 +392,7 @@ auto TemporaryResources::folder_of(Context& context) -> Attempted<std::shared_pt
   }
   if (!context.folder) {
     context.folder = folder;
-    folder->finaliser = std::move(finaliser);
+    folder->exit_hook = std::move(exit_hook);
   }
   return folder;
 }
@@ -460,10 +462,10 @@ auto TemporaryResources::attempt(Context& context, const std::function<Status(os
   {
     const os::MonitorLock held(*monitor_);
     if (!context.is_open) {
-      return canceled(context.id);
+      return context_closed_error(context.id);
     }
-    if (life_->is_at_exit) {
-      return at_exit(context.id);
+    if (shared_->is_at_exit) {
+      return exiting_error(context.id);
     }
     auto made = folder_of(context);
     if (!made) {
@@ -487,14 +489,15 @@ auto TemporaryResources::attempt(Context& context, const std::function<Status(os
   }
   auto cause = filled || is_refused ? AttemptError::Cause::other : AttemptError::Cause::location;
   const os::MonitorLock held(*monitor_);
-  if (filled && life_->is_at_exit) {
+  if (filled && shared_->is_at_exit) {
     static_cast<void>(os::discard(os_, whole));
-    filled = os::within_memory("a file", [&]() -> Status { return at_exit(context.id); });
+    filled = os::within_memory("a file", [&]() -> Status { return exiting_error(context.id); });
   } else if (filled && context.folder != folder) {
     // The context was cleaned up, or another thread got an error here and chose another location.
     os_.hit(Probe::file_finished_too_late);
     static_cast<void>(os::discard(os_, whole));
-    filled = os::within_memory("a file", [&]() -> Status { return canceled(context.id); });
+    filled =
+        os::within_memory("a file", [&]() -> Status { return context_closed_error(context.id); });
     cause = context.is_open ? AttemptError::Cause::location : AttemptError::Cause::other;
   }
   if (!filled) {
@@ -528,13 +531,13 @@ void TemporaryResources::abandon(Context& context) {
 Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::publish(
     const std::function<Status(os::Fd)>& write) {
   return os::within_memory("a file", [&]() -> Result<std::shared_ptr<const TemporaryFile>> {
-    LASTREF_TRY(visit, enter_process());
+    LASTREF_TRY(guard, enter_process());
     LASTREF_TRY(context, current());
     const auto has_failed = [&] {
       const os::MonitorLock held(*monitor_);
       return context->shared_memory_failed;
     };
-    for (int lives = 1;;) {
+    for (int tries = 1;;) {
       const bool had_failed = has_failed();
       auto file = attempt(*context, write);
       if (file || file.error().cause != AttemptError::Cause::location) {
@@ -546,8 +549,8 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::publish(
         os_.hit(Probe::others_chose_location);
         continue;  // They were faster.
       }
-      if (is_gone && lives < lives_of_a_folder_max) {
-        ++lives;
+      if (is_gone && tries < folder_tries_max) {
+        ++tries;
         continue;
       }
       if (!context->location || !context->location->use_shared_mem) {
@@ -565,7 +568,7 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::publish(
 
 Result<std::optional<Reference>> TemporaryResources::lend(const TemporaryFile& file) {
   return os::within_memory("a file", [&]() -> Result<std::optional<Reference>> {
-    LASTREF_TRY(visit, enter_process());
+    LASTREF_TRY(guard, enter_process());
     const os::MonitorLock held(*monitor_);
     if (!file.owned_) {
       return std::optional<Reference>();
@@ -578,7 +581,7 @@ Result<std::optional<Reference>> TemporaryResources::lend(const TemporaryFile& f
 
 Status TemporaryResources::release(const TemporaryFile& file) {
   return os::within_memory("a file", [&]() -> Status {
-    LASTREF_TRY(visit, enter_process());
+    LASTREF_TRY(guard, enter_process());
     const os::MonitorLock held(*monitor_);
     if (!std::exchange(file.owned_, false)) {
       return ok();
@@ -596,16 +599,16 @@ TemporaryResources::~TemporaryResources() {
     keep_until_exit(std::move(contexts_),
                     std::move(current_),
                     std::move(made_),
-                    std::move(looked_at_),
+                    std::move(last_checked_),
                     std::move(left_));
     return;
   }
   const os::MonitorLock held(*monitor_);
-  life_->is_closing = true;
-  while (life_->visitors > 0) {
+  shared_->is_closing = true;
+  while (shared_->running_calls > 0) {
     monitor_->wait();
   }
-  life_->manager = nullptr;
+  shared_->manager = nullptr;
   // Their exit hooks stay until they are empty: an exit that begins meanwhile waits for this call.
   for (const auto& [id, context] : contexts_) {
     if (context->folder) {
@@ -621,22 +624,23 @@ TemporaryResources::~TemporaryResources() {
 
 /// The hook that deletes the folder at the exit of the process, in any of its threads, if nothing
 /// else has. It uses the manager, and the folder, only while they exist.
-std::unique_ptr<os::ExitHook> TemporaryResources::finalise_at_exit(
+std::unique_ptr<os::ExitHook> TemporaryResources::make_exit_hook(
     const std::shared_ptr<Folder>& folder) {
-  return os_.at_exit([life = life_, weak = std::weak_ptr<Folder>(folder)]() LASTREF_NOT_CHECKED {
-    const os::MonitorLock held(*life->monitor);
-    const std::shared_ptr<Folder> left = weak.lock();
-    if (life->manager == nullptr) {
-      return;
-    }
-    life->is_at_exit = true;
-    if (left && !left->is_finalised) {
-      life->manager->os_.hit(Probe::folder_deleted_at_exit);
-    }
-    if (left) {
-      life->manager->finalise(*left);
-    }
-  });
+  return os_.at_exit([shared = shared_, weak = std::weak_ptr<Folder>(folder)]()
+                         LASTREF_NOT_CHECKED {
+                           const os::MonitorLock held(*shared->monitor);
+                           const std::shared_ptr<Folder> left = weak.lock();
+                           if (shared->manager == nullptr) {
+                             return;
+                           }
+                           shared->is_at_exit = true;
+                           if (left && !left->is_finalised) {
+                             shared->manager->os_.hit(Probe::folder_deleted_at_exit);
+                           }
+                           if (left) {
+                             shared->manager->finalise(*left);
+                           }
+                         });
 }
 
 /// Removes one context or all, and closes them: no file is added to them any more. Needs no memory.
@@ -682,7 +686,7 @@ Status TemporaryResources::let_go_of_folder(const std::shared_ptr<Folder>& folde
     return ok();
   }
   folder->is_finalised = true;
-  folder->finaliser.reset();
+  folder->exit_hook.reset();
   folder->open.reset();
   return references_->release(folder->resource);
 }
@@ -693,7 +697,7 @@ void TemporaryResources::delete_or_leave(const std::shared_ptr<Folder>& folder,
   folder->open.reset();
   if (delete_folder(os_, folder->resource.name, allow_non_empty)) {
     folder->is_finalised = true;
-    folder->finaliser.reset();
+    folder->exit_hook.reset();
     // They were deleted with the folder; any other holder finds its file missing.
     static_cast<void>(let_go_of_files(*folder));
     static_cast<void>(references_->forget(folder->resource));
@@ -733,7 +737,7 @@ Status TemporaryResources::unlink_temporary_resources(const std::optional<std::s
 Status TemporaryResources::unregister_temporary_resources(
     const std::optional<std::string>& context) {
   return os::within_memory("a context", [&]() -> Status {
-    LASTREF_TRY(visit, enter_process());
+    LASTREF_TRY(guard, enter_process());
     const os::MonitorLock held(*monitor_);
     Status first = ok();
     for (const auto& [id, each] : contexts_) {
@@ -748,7 +752,7 @@ Status TemporaryResources::unregister_temporary_resources(
 Status TemporaryResources::try_delete_folder(bool allow_non_empty,
                                              const std::optional<std::string>& context) {
   return os::within_memory("a context", [&]() -> Status {
-    LASTREF_TRY(visit, enter_process());
+    LASTREF_TRY(guard, enter_process());
     const os::MonitorLock held(*monitor_);
     for (const auto& [id, each] : take_contexts(context)) {
       if (const auto folder = std::exchange(each->folder, nullptr)) {
@@ -762,7 +766,7 @@ Status TemporaryResources::try_delete_folder(bool allow_non_empty,
 Status TemporaryResources::clean_temporary_resources(const std::optional<std::string>& context,
                                                      CleanUpOptions options) {
   return os::within_memory("a context", [&]() -> Status {
-    LASTREF_TRY(visit, enter_process());
+    LASTREF_TRY(guard, enter_process());
     const os::MonitorLock held(*monitor_);
     Status first = ok();
     for (const auto& [id, each] : take_contexts(context)) {

@@ -44,7 +44,7 @@ struct Sent {
   std::optional<Reference> reference = {};
   /// Whether the receiver takes over this very reference when it has the array, as it does if
   /// references are not attributed to processes.
-  bool is_receivers = false;
+  bool ownership_transfers = false;
 
   /// To be called when the receiver has confirmed that it rebuilt the array.
   ///
@@ -77,12 +77,12 @@ class Receiver {
   bool is_temporary(const std::string& path) const;
 
  private:
-  class Loan;
+  class ReceiverReference;
   struct State;
 
   Result<Array> rebuild_view(const StridedFromMemmap& view);
   Result<Array> load(const LoadTemporaryMemmap& load);
-  Result<std::shared_ptr<Loan>> borrow(const std::string& path, bool unlinks);
+  Result<std::shared_ptr<ReceiverReference>> take_reference(const std::string& path, bool unlinks);
 
   os::Os& os_;
   std::shared_ptr<References> references_;
@@ -155,26 +155,26 @@ class ForwardReducer {
 
  private:
   class Dumping;
-  class Known;
-  struct Gone;
-  struct Mine;
+  class CachedFile;
+  struct ReleaseQueue;
+  struct State;
 
   Result<Sent> reduce_mapped(const Array& array);
   Result<Sent> reduce_large(const Array& array);
-  Result<std::optional<Reference>> lend_known(const Array& array,
-                                              std::shared_ptr<const TemporaryFile>& file);
+  Result<std::optional<Reference>> lend_cached(const Array& array,
+                                               std::shared_ptr<const TemporaryFile>& file);
   std::shared_ptr<const TemporaryFile> take_file(const Array::Identity& identity);
   void warm(const std::string& path);
   template <typename Line>
-  void tell(int level, Line line);
+  void report(int level, Line line);
 
   os::Os& os_;
   std::shared_ptr<References> references_;
   std::shared_ptr<TemporaryResources> resources_;
   ForwardOptions options_;
   std::shared_ptr<const Receiver> receiver_;
-  WeakArrayKeyMap<std::shared_ptr<Known>> files_;
-  os::PerProcess<Mine> mine_;
+  WeakArrayKeyMap<std::shared_ptr<CachedFile>> files_;
+  os::PerProcess<State> state_;
 };
 
 /// Encodes the options of a reducer for a worker. What was sent and where files go do not travel.

@@ -100,7 +100,7 @@ class Reference {
   /// Errors          those of the tracker's client: then it is not counted any more.
   Status release() noexcept;
   /// Gives up ownership: another owner has the reference from now on.
-  void hand_over() noexcept { references_.reset(); }
+  void release_ownership() noexcept { references_.reset(); }
 
  private:
   os::Os* os_ = nullptr;

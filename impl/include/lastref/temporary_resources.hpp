@@ -170,8 +170,8 @@ class TemporaryResources {
   /// A folder that was created: the manager holds a reference to it.
   struct Folder;
   /// State that outlives the manager, for calls that run when it is destroyed.
-  struct Life;
-  class Visit;
+  struct SharedState;
+  class CallGuard;
   using ContextPtr = std::shared_ptr<Context>;
   struct AttemptError;
   template <typename Value>
@@ -181,7 +181,7 @@ class TemporaryResources {
                      std::shared_ptr<References> references,
                      TemporaryResourcesOptions options);
 
-  Result<Visit> enter_process() const;
+  Result<CallGuard> enter_process() const;
   Result<ContextPtr> current();
 
   Status choose(Context& context) LASTREF_REQUIRES(*monitor_);
@@ -191,7 +191,7 @@ class TemporaryResources {
       LASTREF_REQUIRES(*monitor_);
   void abandon(Context& context) LASTREF_REQUIRES(*monitor_);
   void remember(const std::string& folder) LASTREF_REQUIRES(*monitor_);
-  std::unique_ptr<os::ExitHook> finalise_at_exit(const std::shared_ptr<Folder>& folder)
+  std::unique_ptr<os::ExitHook> make_exit_hook(const std::shared_ptr<Folder>& folder)
       LASTREF_REQUIRES(*monitor_);
   std::map<std::string, ContextPtr> take_contexts(const std::optional<std::string>& id)
       LASTREF_REQUIRES(*monitor_);
@@ -217,14 +217,14 @@ class TemporaryResources {
   os::Pid process_;
   std::uint64_t token_;
   std::string id_;
-  std::shared_ptr<Life> life_;
-  os::Monitor* monitor_;  // the life's
+  std::shared_ptr<SharedState> shared_;
+  os::Monitor* monitor_;  // the shared state's
   std::map<std::string, ContextPtr> contexts_ LASTREF_GUARDED_BY(*monitor_);
   std::string current_ LASTREF_GUARDED_BY(*monitor_);
   bool has_swept_ LASTREF_GUARDED_BY(*monitor_) = false;
   /// Folders that may exist, of any use of a context.
   std::set<std::string> made_ LASTREF_GUARDED_BY(*monitor_);
-  std::string looked_at_ LASTREF_GUARDED_BY(*monitor_);  // the last of them that was checked
+  std::string last_checked_ LASTREF_GUARDED_BY(*monitor_);  // the last of them that was checked
   /// Left to the exit of the process.
   std::vector<std::shared_ptr<Folder>> left_ LASTREF_GUARDED_BY(*monitor_);
 };

@@ -194,7 +194,7 @@ class Journeys {
     auto rebuilt = fixture_.receiver.rebuild(SendFixture::travel(at->sent));
     RC_ASSERT(rebuilt.has_value() == !unlinked_.contains(at->path));
     if (!fixture_.parent->is_attributed()) {
-      at->sent.reference->hand_over();
+      at->sent.reference->release_ownership();
     }
     if (rebuilt) {
       RC_ASSERT(rebuilt->data()[0] == at->first);

@@ -317,7 +317,7 @@ TEST(Worker, sends_on_a_temporary_file_that_then_outlives_its_own_view_R6_R7) {
     const std::string path = fixture.file_of(first);
     auto mine = std::optional(must(receiver->rebuild(first.reduction)));
     if (!attributed) {
-      first.reference->hand_over();
+      first.reference->release_ownership();
     }
     first.reference.reset();
     ASSERT_TRUE(fixture.resources->clean_temporary_resources());
@@ -330,7 +330,7 @@ TEST(Worker, sends_on_a_temporary_file_that_then_outlives_its_own_view_R6_R7) {
     EXPECT_EQ(fixture.counts.of(path), 1U);
     auto theirs = std::optional(must(last.rebuild(SendFixture::travel(*second))));
     if (!attributed) {
-      second->reference->hand_over();
+      second->reference->release_ownership();
     }
     second.reset();
     EXPECT_EQ(fixture.counts.of(path), 1U);

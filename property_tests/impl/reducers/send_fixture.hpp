@@ -25,7 +25,7 @@ struct SendFixture : ManagerFixture {
   Array deliver(Sent sent) {
     Array rebuilt = must(receiver.rebuild(travel(sent)));
     if (sent.reference && !parent->is_attributed()) {
-      sent.reference->hand_over();
+      sent.reference->release_ownership();
     }
     return rebuilt;
   }
