@@ -8,8 +8,8 @@
 
 #include <lastref/cache.hpp>
 
+#include "impl/cache/cache_home.hpp"
 #include "impl/cache/copy.hpp"
-#include "impl/cache/owner.hpp"
 #include "impl/cache/snapshot.hpp"
 #include "impl/cache/space.hpp"
 #include "impl/cache/sweep.hpp"
@@ -124,7 +124,7 @@ class CacheOfOne final : public Cache {
              const cache::Numbers& numbers,
              std::unique_ptr<Store> store,
              bool is_bound)
-      : owner_(os, std::move(references), options),
+      : home_(os, std::move(references), options),
         numbers_(numbers),
         monitor_(options.is_thread_safe ? os.make_monitor() : nullptr),
         store_(std::move(store)),
@@ -133,8 +133,8 @@ class CacheOfOne final : public Cache {
   CacheOfOne& operator=(const CacheOfOne&) = delete;
   /// Calls of other threads that are running continue; the destructor waits for them.
   ~CacheOfOne() override {
-    cache::wait_until(owner_, [this] { return inside_.load(std::memory_order_acquire) == 0; });
-    if (!owner_.is_here()) {
+    cache::wait_until(home_, [this] { return inside_.load(std::memory_order_acquire) == 0; });
+    if (!home_.is_here()) {
       // A thread that does not exist here may hold the monitor, and a held one cannot be destroyed.
       static_cast<void>(monitor_.release());
     }
@@ -143,11 +143,11 @@ class CacheOfOne final : public Cache {
   Result<bool> put(std::uint64_t slot, os::Bytes value) override {
     return os::within_memory("a value", [&]() -> Result<bool> {
       LASTREF_CHECK(check_process("put"));
-      const Held held(*this);
+      const CallGuard held(*this);
       if (is_frozen_ || !store_) {
         return false;
       }
-      LASTREF_CHECK(cache::Owner::check_slot(slot, numbers_.length));
+      LASTREF_CHECK(cache::CacheHome::check_slot(slot, numbers_.length));
       if (store_->has(slot)) {
         return false;
       }
@@ -157,7 +157,7 @@ class CacheOfOne final : public Cache {
       }
       const Status stored = store_->put(slot, value);
       if (!stored && cache::is_out_of_space(stored.error())) {
-        owner_.warn_of_space(slot, value.size());
+        home_.warn_of_space(slot, value.size());
         return false;
       }
       LASTREF_CHECK(stored);
@@ -200,8 +200,8 @@ class CacheOfOne final : public Cache {
 
   Result<bool> preserve(const std::string& name, bool overwrite) override {
     return os::within_memory("a cache", [&]() -> Result<bool> {
-      LASTREF_CHECK(owner_.check_process("preserve"));
-      const Held held(*this);
+      LASTREF_CHECK(home_.check_process("preserve"));
+      const CallGuard held(*this);
       if (is_closed()) {
         return false;
       }
@@ -217,43 +217,43 @@ class CacheOfOne final : public Cache {
         last = std::move(found);
         return std::optional<os::Bytes>(last.bytes);
       };
-      return owner_.preserve(
+      return home_.preserve(
           name,
           overwrite,
           [&] { is_frozen_ = true; },
           [&](os::Fd file) {
-            return cache::write_snapshot(owner_.os(), file, numbers_.length, value_of);
+            return cache::write_snapshot(home_.os(), file, numbers_.length, value_of);
           });
     });
   }
 
   Result<bool> preload(const std::string& name) override {
     return os::within_memory("a cache", [&]() -> Result<bool> {
-      LASTREF_CHECK(owner_.check_process("preload"));
-      const Held held(*this);
+      LASTREF_CHECK(home_.check_process("preload"));
+      const CallGuard held(*this);
       if (is_frozen_ || is_closed()) {
         return false;
       }
-      LASTREF_TRY(preserved, owner_.find_preserved(name));
+      LASTREF_TRY(preserved, home_.find_preserved(name));
       if (!preserved) {
         return false;
       }
       LASTREF_TRY(snapshot,
                   os::with_path(preserved->path,
                                 cache::Snapshot::load(
-                                    owner_.os(), std::move(preserved->file), numbers_.length)));
+                                    home_.os(), std::move(preserved->file), numbers_.length)));
       loaded_ = std::move(snapshot);
       store_.reset();
       is_frozen_ = true;
-      owner_.tell([&] { return "loaded " + name; });
+      home_.report([&] { return "loaded " + name; });
       return true;
     });
   }
 
   Status close() override {
     // A forked child closes its copy, which no other thread uses.
-    const std::optional<Held> held =
-        owner_.is_here() ? std::optional<Held>(std::in_place, *this) : std::nullopt;
+    const std::optional<CallGuard> held =
+        home_.is_here() ? std::optional<CallGuard>(std::in_place, *this) : std::nullopt;
     store_.reset();
     loaded_.reset();
     return ok();
@@ -265,17 +265,17 @@ class CacheOfOne final : public Cache {
 
  private:
   /// Enters the cache, exclusively if the cache is for threads.
-  class Held {
+  class CallGuard {
    public:
-    explicit Held(const CacheOfOne& cache) noexcept : cache_(cache) {
+    explicit CallGuard(const CacheOfOne& cache) noexcept : cache_(cache) {
       if (cache_.monitor_) {
         cache_.inside_.fetch_add(1, std::memory_order_relaxed);
         cache_.monitor_->lock();
       }
     }
-    Held(const Held&) = delete;
-    Held& operator=(const Held&) = delete;
-    ~Held() {
+    CallGuard(const CallGuard&) = delete;
+    CallGuard& operator=(const CallGuard&) = delete;
+    ~CallGuard() {
       if (cache_.monitor_) {
         cache_.monitor_->unlock();
         cache_.inside_.fetch_sub(1, std::memory_order_release);
@@ -289,18 +289,18 @@ class CacheOfOne final : public Cache {
   /// In a forked child the copy of a file's cache would overwrite what its parent puts, and the
   /// copy of one for threads may be locked by a thread that does not exist there.
   Status check_process(const char* word) const {
-    return is_bound_ ? owner_.check_process(word) : ok();
+    return is_bound_ ? home_.check_process(word) : ok();
   }
 
   /// The value of the slot, from either source; none if it is empty or the cache is closed.
   template <typename Found, typename OfLoaded, typename OfStore>
   Result<Found> look_up(std::uint64_t slot, OfLoaded of_loaded, OfStore of_store) const {
     LASTREF_CHECK(check_process("get"));
-    const Held held(*this);
+    const CallGuard held(*this);
     if (is_closed()) {
       return Found();
     }
-    LASTREF_CHECK(cache::Owner::check_slot(slot, numbers_.length));
+    LASTREF_CHECK(cache::CacheHome::check_slot(slot, numbers_.length));
     if (loaded_) {
       return of_loaded();
     }
@@ -309,7 +309,7 @@ class CacheOfOne final : public Cache {
 
   bool is_closed() const noexcept { return !store_ && !loaded_; }
 
-  cache::Owner owner_;
+  cache::CacheHome home_;
   cache::Numbers numbers_;
   std::unique_ptr<os::Monitor> monitor_;  // none if one thread is all there is
   std::unique_ptr<Store> store_;
@@ -332,7 +332,7 @@ Result<std::unique_ptr<Cache>> make_file_cache(os::Os& os,
     CacheOptions fixed = options;
     fixed.folder = folder;
     cache::sweep_dead(os, folder);
-    LASTREF_TRY(own, cache::OwnFile::make(os, references, folder, cache::live_ending));
+    LASTREF_TRY(own, cache::OwnedFile::make(os, references, folder, cache::live_ending));
     os::UniqueFd file = own.take_open();
     // From here on only descriptors keep the file: the kernel deletes it with the last one.
     LASTREF_CHECK(own.remove());

@@ -8,8 +8,8 @@
 
 #include "impl/cache/copy.hpp"
 #include "impl/cache/layout.hpp"
+#include "impl/cache/slot_file.hpp"
 #include "impl/cache/space.hpp"
-#include "impl/cache/words.hpp"
 #include "impl/os/wire.hpp"
 #include "impl/os/within_memory.hpp"
 
@@ -29,12 +29,12 @@ tl::unexpected<Error> malformed(const char* reason) {
 constexpr std::uint64_t durable_flag = 1;
 constexpr unsigned words_folder_shift = 8;
 
-constexpr std::uint64_t flags_of(bool is_durable, std::uint64_t words_folder_number) noexcept {
-  return (is_durable ? durable_flag : 0) | words_folder_number << words_folder_shift;
+constexpr std::uint64_t flags_of(bool is_durable, std::uint64_t slot_folder_number) noexcept {
+  return (is_durable ? durable_flag : 0) | slot_folder_number << words_folder_shift;
 }
 
 os::Packed packed_head(const LiveShape& shape,
-                       std::uint64_t words_folder_number,
+                       std::uint64_t slot_folder_number,
                        std::string_view id) {
   os::Packed head;
   const os::Bytes start = os::bytes_of(live_magic);
@@ -43,7 +43,7 @@ os::Packed packed_head(const LiveShape& shape,
   os::put(head, std::uint32_t{0});
   os::put(head, shape.length);
   os::put(head, shape.size_limit);
-  os::put(head, flags_of(shape.is_durable, words_folder_number));
+  os::put(head, flags_of(shape.is_durable, slot_folder_number));
   const os::Bytes id_bytes = os::bytes_of(id);
   head.insert(head.end(), id_bytes.begin(), id_bytes.end());
   head.resize(end_at);
@@ -53,10 +53,10 @@ os::Packed packed_head(const LiveShape& shape,
 
 }  // namespace
 
-struct LiveFile::Reach {
+struct LiveFile::Mapping {
   std::shared_ptr<const os::UniqueMap> map;
   std::atomic<std::uint64_t> end;  // Records that end here or before have space in the file.
-  Reach* older = nullptr;
+  Mapping* older = nullptr;
 
   os::Bytes bytes() const noexcept { return map->get(); }
   RecordHead head_at(std::uint64_t at) const noexcept {
@@ -67,18 +67,18 @@ struct LiveFile::Reach {
 LiveFile::LiveFile(os::Os& os, Files files, os::UniqueMap head, const LiveShape& shape)
     : os_(os),
       file_(std::move(files.values)),
-      words_(std::move(files.words)),
+      slots_(std::move(files.slots)),
       head_(std::move(head)),
       shape_(shape) {}
 
 LiveFile::~LiveFile() {
   drop_old_maps();
-  delete reach_.load();
+  delete mapping_.load();
 }
 
 void LiveFile::drop_old_maps() noexcept {
-  for (Reach* each = old_.exchange(nullptr); each != nullptr;) {
-    const std::unique_ptr<Reach> owned(each);
+  for (Mapping* each = old_mappings_.exchange(nullptr); each != nullptr;) {
+    const std::unique_ptr<Mapping> owned(each);
     each = owned->older;
   }
 }
@@ -89,7 +89,7 @@ Result<std::unique_ptr<LiveFile>> LiveFile::map_head(os::Os& os,
                                                      std::string id) {
   LASTREF_TRY(head,
               os::map_memory(os,
-                             {.file = files.words ? files.words.get() : files.values.get(),
+                             {.file = files.slots ? files.slots.get() : files.values.get(),
                               .size = static_cast<std::size_t>(head_end(shape.length)),
                               .kind = os::MapKind::shared}));
   std::unique_ptr<LiveFile> live(new LiveFile(os, std::move(files), std::move(head), shape));
@@ -101,11 +101,11 @@ Result<std::unique_ptr<LiveFile>> LiveFile::create(os::Os& os,
                                                    Files files,
                                                    const LiveShape& shape) {
   LASTREF_TRY(id, os::random_hex(os));
-  const os::Packed head = packed_head(shape, files.words_folder_number, id);
+  const os::Packed head = packed_head(shape, files.slot_folder_number, id);
   // The head is written first.
   LASTREF_CHECK(os::write_all_at(os, files.values.get(), head, 0));
-  if (files.words) {
-    LASTREF_CHECK(os::write_all_at(os, files.words.get(), head, 0));
+  if (files.slots) {
+    LASTREF_CHECK(os::write_all_at(os, files.slots.get(), head, 0));
   } else {
     LASTREF_CHECK(write_zeros(os, files.values.get(), head.size(), head_end(shape.length)));
   }
@@ -133,9 +133,9 @@ Result<LiveFile::Head> LiveFile::read_head(os::Os& os, os::Fd file) {
   head.shape.size_limit = unpacker.number<std::uint64_t>();
   const auto flags = unpacker.number<std::uint64_t>();
   head.shape.is_durable = (flags & durable_flag) != 0;
-  head.words_folder_number = flags >> words_folder_shift;
-  if (head.words_folder_number > word_folders.size() ||
-      flags != flags_of(head.shape.is_durable, head.words_folder_number)) {
+  head.slot_folder_number = flags >> words_folder_shift;
+  if (head.slot_folder_number > slot_file_folders.size() ||
+      flags != flags_of(head.shape.is_durable, head.slot_folder_number)) {
     return malformed("unknown flags");
   }
   const os::Bytes id = unpacker.rest();
@@ -149,18 +149,18 @@ Result<std::unique_ptr<LiveFile>> LiveFile::open(os::Os& os,
                                                  const OpenWords& open_words) {
   LASTREF_TRY(head, read_head(os, file.get()));
   Files files{
-      .values = std::move(file), .words = {}, .words_folder_number = head.words_folder_number};
+      .values = std::move(file), .slots = {}, .slot_folder_number = head.slot_folder_number};
   std::uint64_t words_size = head.file_size;
-  if (head.words_folder_number != 0) {
+  if (head.slot_folder_number != 0) {
     if (!open_words) {
       return malformed("words that are in another file");
     }
-    LASTREF_TRY(words, open_words(head.words_folder_number));
+    LASTREF_TRY(words, open_words(head.slot_folder_number));
     LASTREF_TRY(other, read_head(os, words.get()));
     if (other.id != head.id || other.shape != head.shape) {
       return malformed("words of another cache");
     }
-    files.words = std::move(words);
+    files.slots = std::move(words);
     words_size = other.file_size;
   }
   const LiveShape& shape = head.shape;
@@ -175,8 +175,8 @@ Result<std::unique_ptr<LiveFile>> LiveFile::open(os::Os& os,
   return live;
 }
 
-os::Fd LiveFile::words_fd() const noexcept {
-  return words_ ? words_.get() : file_.get();
+os::Fd LiveFile::slots_fd() const noexcept {
+  return slots_ ? slots_.get() : file_.get();
 }
 
 os::SharedWord LiveFile::end_word() const noexcept {
@@ -271,7 +271,7 @@ Result<LiveFile::Count> LiveFile::count() {
   if (last == empty) {
     return Count{.last = empty, .bytes = records_at(shape_.length)};
   }
-  LASTREF_TRY(start, reach_head(last));
+  LASTREF_TRY(start, map_record_head(last));
   const RecordHead head = start->head_at(last);
   if (head.slot >= shape_.length || head.before > shape_.size_limit) {
     return malformed("a count of a record that does not exist");
@@ -380,13 +380,13 @@ Result<Put> LiveFile::write_and_publish(std::uint64_t at,
     }
     return refuse(found);
   }
-  LASTREF_CHECK(shape_.is_durable ? os::sync_file(os_, words_fd()) : ok());
+  LASTREF_CHECK(shape_.is_durable ? os::sync_file(os_, slots_fd()) : ok());
   return Put::stored;
 }
 
 /// A map that reaches to `end`, if there are records up to there.
-Result<const LiveFile::Reach*> LiveFile::reach(std::uint64_t end) {
-  Reach* known = reach_.load(std::memory_order_acquire);
+Result<const LiveFile::Mapping*> LiveFile::map_up_to(std::uint64_t end) {
+  Mapping* known = mapping_.load(std::memory_order_acquire);
   if (known != nullptr && end <= known->end.load(std::memory_order_relaxed)) {
     return known;
   }
@@ -407,28 +407,28 @@ Result<const LiveFile::Reach*> LiveFile::reach(std::uint64_t end) {
                              {.file = file_.get(),
                               .size = static_cast<std::size_t>(size),
                               .kind = os::MapKind::read}));
-  auto made = std::make_unique<Reach>();
+  auto made = std::make_unique<Mapping>();
   made->map = std::make_shared<const os::UniqueMap>(std::move(map));
   made->end.store(there, std::memory_order_relaxed);
-  if (!reach_.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) {
+  if (!mapping_.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) {
     os_.hit(Probe::map_raced);
-    return reach(end);  // Another thread was faster.
+    return map_up_to(end);  // Another thread was faster.
   }
   if (known != nullptr) {
     os_.hit(Probe::cache_mapped_anew);
-    known->older = old_.load();
-    while (!old_.compare_exchange_weak(known->older, known)) {
+    known->older = old_mappings_.load();
+    while (!old_mappings_.compare_exchange_weak(known->older, known)) {
     }
   }
   return made.release();
 }
 
 /// A map with the head of a record, which may be written by an outsider.
-Result<const LiveFile::Reach*> LiveFile::reach_head(std::uint64_t at) {
+Result<const LiveFile::Mapping*> LiveFile::map_record_head(std::uint64_t at) {
   if (!is_offset(at, shape_.length)) {
     return malformed("a slot that points at no record");
   }
-  return reach(at + record_head_size);
+  return map_up_to(at + record_head_size);
 }
 
 Result<std::optional<LiveFile::Found>> LiveFile::locate(std::uint64_t slot) {
@@ -436,13 +436,13 @@ Result<std::optional<LiveFile::Found>> LiveFile::locate(std::uint64_t slot) {
   if (at == empty || at == sealed) {
     return std::optional<Found>();
   }
-  LASTREF_TRY(start, reach_head(at));
+  LASTREF_TRY(start, map_record_head(at));
   const RecordHead head = start->head_at(at);
   if (head.slot != slot) {
     return malformed("a record of another slot");
   }
-  LASTREF_TRY(whole, reach(at + record_head_size + head.size));
-  return Found{.bytes = whole->bytes().subspan(at + record_head_size, head.size), .reach = whole};
+  LASTREF_TRY(whole, map_up_to(at + record_head_size + head.size));
+  return Found{.bytes = whole->bytes().subspan(at + record_head_size, head.size), .mapping = whole};
 }
 
 Result<std::optional<os::Bytes>> LiveFile::find(std::uint64_t slot) {
@@ -455,13 +455,13 @@ Result<std::optional<CachedBytes>> LiveFile::view(std::uint64_t slot) {
   if (!found) {
     return std::optional<CachedBytes>();
   }
-  return CachedBytes{.bytes = found->bytes, .keeper = found->reach->map};
+  return CachedBytes{.bytes = found->bytes, .keeper = found->mapping->map};
 }
 
 /// Reads it from the file: the page of the map may have been truncated.
 Result<std::uint64_t> LiveFile::read_slot(std::uint64_t slot) const {
   std::array<std::byte, word_size> word{};
-  LASTREF_TRY(count, os::read_until_full_at(os_, words_fd(), word, slots_at + slot * word_size));
+  LASTREF_TRY(count, os::read_until_full_at(os_, slots_fd(), word, slots_at + slot * word_size));
   if (count != word.size()) {
     return malformed("the file is shorter than its slots");
   }

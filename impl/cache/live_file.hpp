@@ -11,7 +11,7 @@
 //   then the records, each at a multiple of 16: size, number of the slot, count, the value
 // Processes race on the words "end", "last", "frozen" and on the slots; each is changed atomically.
 // If a store may need space, these words are in a file of their own, with the same head, and a hole
-// takes their place here: see words.hpp.
+// takes their place here: see slot_file.hpp.
 //
 // The order of writes, and what a kill after each step leaves:
 // 1. The end moves (compare and exchange): the space is ours. Left: dead space, never served.
@@ -83,8 +83,8 @@ class LiveFile {
   /// Open for writing.
   struct Files {
     os::UniqueFd values;
-    os::UniqueFd words = {};  ///< None if they are with the values; else zeros, when made.
-    std::uint64_t words_folder_number = 0;  ///< See words.hpp.
+    os::UniqueFd slots = {};  ///< None if they are with the values; else zeros, when made.
+    std::uint64_t slot_folder_number = 0;  ///< See slot_file.hpp.
   };
   /// Opens the file of words in that folder.
   using OpenWords = std::function<Result<os::UniqueFd>(std::uint64_t folder_number)>;
@@ -132,17 +132,19 @@ class LiveFile {
   Result<std::optional<std::vector<std::byte>>> read(std::uint64_t slot);
 
   /// Whether there are maps that were too short, which no thread finds any more.
-  bool has_old_maps() const noexcept { return old_.load(std::memory_order_relaxed) != nullptr; }
+  bool has_old_maps() const noexcept {
+    return old_mappings_.load(std::memory_order_relaxed) != nullptr;
+  }
   /// Unmaps the old maps. The caller knows that no thread that began to use this object before this
   /// call still uses it. The maps of views stay.
   void drop_old_maps() noexcept;
 
  private:
   /// One of the maps of the file, each longer than the one before.
-  struct Reach;
+  struct Mapping;
   struct Found {
     os::Bytes bytes;
-    const Reach* reach = nullptr;
+    const Mapping* mapping = nullptr;
   };
   /// Of a cache with a limit.
   struct Count {
@@ -152,7 +154,7 @@ class LiveFile {
   /// The contents of the first bytes.
   struct Head {
     LiveShape shape;
-    std::uint64_t words_folder_number = 0;
+    std::uint64_t slot_folder_number = 0;
     std::string id;
     std::uint64_t file_size = 0;
   };
@@ -163,7 +165,7 @@ class LiveFile {
                                                     const LiveShape& shape,
                                                     std::string id);
 
-  os::Fd words_fd() const noexcept;
+  os::Fd slots_fd() const noexcept;
   os::SharedWord end_word() const noexcept;
   os::SharedWord last_word() const noexcept;
   os::SharedWord frozen_word() const noexcept;
@@ -184,19 +186,19 @@ class LiveFile {
                                 const RecordHead& head,
                                 os::Bytes value,
                                 std::uint64_t last);
-  Result<const Reach*> reach(std::uint64_t end);
-  Result<const Reach*> reach_head(std::uint64_t at);
+  Result<const Mapping*> map_up_to(std::uint64_t end);
+  Result<const Mapping*> map_record_head(std::uint64_t at);
   Result<std::optional<Found>> locate(std::uint64_t slot);
   Result<std::uint64_t> read_slot(std::uint64_t slot) const;
 
   os::Os& os_;
   os::UniqueFd file_;
-  os::UniqueFd words_;  // none if they are in the same file
+  os::UniqueFd slots_;  // none if they are in the same file
   os::UniqueMap head_;  // from the start to the last slot, shared
   LiveShape shape_;
   std::string id_;
-  std::atomic<Reach*> reach_{nullptr};
-  std::atomic<Reach*> old_{nullptr};  // earlier values of reach_
+  std::atomic<Mapping*> mapping_{nullptr};
+  std::atomic<Mapping*> old_mappings_{nullptr};  // earlier values of mapping_
 };
 
 }  // namespace lastref::cache

@@ -8,13 +8,13 @@
 
 #include <lastref/cache.hpp>
 
+#include "impl/cache/cache_home.hpp"
 #include "impl/cache/copy.hpp"
-#include "impl/cache/leased.hpp"
+#include "impl/cache/drain_guard.hpp"
 #include "impl/cache/live_file.hpp"
-#include "impl/cache/owner.hpp"
+#include "impl/cache/slot_file.hpp"
 #include "impl/cache/snapshot.hpp"
 #include "impl/cache/sweep.hpp"
-#include "impl/cache/words.hpp"
 #include "impl/os/with_path.hpp"
 #include "impl/os/within_memory.hpp"
 
@@ -86,7 +86,7 @@ class SharedFileCache final : public MultiprocessFileCache {
                   std::shared_ptr<References> references,
                   CacheOptions options,
                   std::uint64_t length)
-      : owner_(os, std::move(references), std::move(options)), length_(length) {}
+      : home_(os, std::move(references), std::move(options)), length_(length) {}
   SharedFileCache(const SharedFileCache&) = delete;
   SharedFileCache& operator=(const SharedFileCache&) = delete;
   /// A call in another thread continues, and is waited for. The maps of the file are destroyed
@@ -94,7 +94,7 @@ class SharedFileCache final : public MultiprocessFileCache {
   ~SharedFileCache() override {
     live_.shut();
     loaded_.shut();
-    cache::wait_until(owner_, [this] {
+    cache::wait_until(home_, [this] {
       return live_.is_idle() && loaded_.is_idle() && closing_.load(std::memory_order_acquire) == 0;
     });
   }
@@ -117,12 +117,12 @@ class SharedFileCache final : public MultiprocessFileCache {
     loaded_.open(std::move(snapshot));
   }
 
-  void own(cache::OwnFile file, std::optional<cache::OwnFile> words) {
-    own_file_.emplace(std::move(file));
+  void own(cache::OwnedFile file, std::optional<cache::OwnedFile> words) {
+    owned_file_.emplace(std::move(file));
     if (words) {
-      own_words_.emplace(*std::move(words));
+      owned_slot_file_.emplace(*std::move(words));
     }
-    owner_.tell([&] { return "made " + own_file_->path(); });
+    home_.report([&] { return "made " + owned_file_->path(); });
   }
 
   Result<bool> put(std::uint64_t slot, os::Bytes value) override {
@@ -131,7 +131,7 @@ class SharedFileCache final : public MultiprocessFileCache {
       if (!live || live->is_frozen()) {
         return false;
       }
-      LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
+      LASTREF_CHECK(cache::CacheHome::check_slot(slot, length_));
       const OldMapsDropped dropped(live);
       auto done = live->put(slot, value);
       if (!done) {
@@ -139,7 +139,7 @@ class SharedFileCache final : public MultiprocessFileCache {
       }
       const cache::Put outcome = *done;
       if (outcome == cache::Put::no_space) {
-        owner_.warn_of_space(slot, value.size());
+        home_.warn_of_space(slot, value.size());
       }
       return outcome == cache::Put::stored;
     });
@@ -188,7 +188,7 @@ class SharedFileCache final : public MultiprocessFileCache {
       LASTREF_CHECK(check_owner("preload"));
       const Live live(live_);
       if (!live || live->is_frozen() || is_loading_.exchange(true)) {
-        owner_.tell([&] { return "not loaded, because the cache is frozen or closed: " + name; });
+        home_.report([&] { return "not loaded, because the cache is frozen or closed: " + name; });
         return false;
       }
       auto loaded = os::within_memory("a cache", [&] { return load(name, *live); });
@@ -203,7 +203,7 @@ class SharedFileCache final : public MultiprocessFileCache {
     closing_.fetch_add(1, std::memory_order_relaxed);
     const bool was_live = live_.shut();
     loaded_.shut();
-    Status removed = was_live && own_file_ ? remove_files() : ok();
+    Status removed = was_live && owned_file_ ? remove_files() : ok();
     closing_.fetch_sub(1, std::memory_order_release);  // The last access.
     return removed;
   }
@@ -225,8 +225,8 @@ class SharedFileCache final : public MultiprocessFileCache {
   bool is_multithread_safe() const noexcept override { return true; }
 
  private:
-  using Live = cache::Leased<cache::LiveFile>::Use;
-  using Loaded = cache::Leased<cache::Snapshot>::Use;
+  using Live = cache::DrainGuard<cache::LiveFile>::Use;
+  using Loaded = cache::DrainGuard<cache::Snapshot>::Use;
 
   /// Drops them after a call: its result is built in place, which an assignment would copy.
   class OldMapsDropped {
@@ -246,11 +246,11 @@ class SharedFileCache final : public MultiprocessFileCache {
 
   /// A cache that was attached has not made the file, in whatever process it is.
   Status check_owner(const char* word) const {
-    if (!own_file_) {
+    if (!owned_file_) {
       return failure(std::errc::operation_not_permitted,
                      std::string(word) + " is only for the cache that created the file");
     }
-    return owner_.check_process(word);
+    return home_.check_process(word);
   }
 
   /// The result of `act` on the live or the loaded cache; none if the cache is closed.
@@ -258,7 +258,7 @@ class SharedFileCache final : public MultiprocessFileCache {
   Result<Found> look_up(std::uint64_t slot, Act act) {
     if (const Live live(live_); live) {
       const OldMapsDropped dropped(live);
-      LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
+      LASTREF_CHECK(cache::CacheHome::check_slot(slot, length_));
       Result<Found> found = act(*live);
       if (!found) {
         return cache::failure_at(std::move(found).error(), path_of(live_handle_));
@@ -266,7 +266,7 @@ class SharedFileCache final : public MultiprocessFileCache {
       return found;
     }
     if (const Loaded loaded(loaded_); loaded) {
-      LASTREF_CHECK(cache::Owner::check_slot(slot, length_));
+      LASTREF_CHECK(cache::CacheHome::check_slot(slot, length_));
       return act(*loaded);
     }
     return Found();
@@ -276,8 +276,8 @@ class SharedFileCache final : public MultiprocessFileCache {
   static std::string path_of(const std::string& handle) { return handle.substr(handle.find('/')); }
 
   Status remove_files() noexcept {
-    Status removed = own_words_ ? own_words_->remove() : ok();
-    Status last = own_file_->remove();
+    Status removed = owned_slot_file_ ? owned_slot_file_->remove() : ok();
+    Status last = owned_file_->remove();
     return removed ? std::move(last) : std::move(removed);
   }
 
@@ -286,21 +286,21 @@ class SharedFileCache final : public MultiprocessFileCache {
                                const std::string& name,
                                bool overwrite,
                                const std::function<void()>& freeze) const {
-    return owner_.preserve(name, overwrite, freeze, [&](os::Fd file) {
+    return home_.preserve(name, overwrite, freeze, [&](os::Fd file) {
       return cache::write_snapshot(
-          owner_.os(), file, length_, [&](std::uint64_t slot) { return source.find(slot); });
+          home_.os(), file, length_, [&](std::uint64_t slot) { return source.find(slot); });
     });
   }
 
   Result<bool> load(const std::string& name, cache::LiveFile& live) {
-    LASTREF_TRY(preserved, owner_.find_preserved(name));
+    LASTREF_TRY(preserved, home_.find_preserved(name));
     if (!preserved) {
       return false;
     }
     LASTREF_TRY(
         snapshot,
         os::with_path(preserved->path,
-                      cache::Snapshot::load(owner_.os(), std::move(preserved->file), length_)));
+                      cache::Snapshot::load(home_.os(), std::move(preserved->file), length_)));
     std::string its_handle = handle_of_loaded(std::move(preserved->path));
     // Other users of the old file put nothing more into it.
     live.freeze();
@@ -310,25 +310,26 @@ class SharedFileCache final : public MultiprocessFileCache {
       loaded_.shut();
       return false;
     }
-    owner_.tell([&] { return "loaded " + name + " in place of " + own_file_->path(); });
-    if (own_words_) {
-      own_words_->remove_quietly();
+    home_.report([&] { return "loaded " + name + " in place of " + owned_file_->path(); });
+    if (owned_slot_file_) {
+      owned_slot_file_->remove_quietly();
     }
-    own_file_->remove_quietly();
+    owned_file_->remove_quietly();
     return true;
   }
 
-  cache::Owner owner_;
+  cache::CacheHome home_;
   const std::uint64_t length_;
-  std::optional<cache::OwnFile> own_file_;   // none in an attached cache
-  std::optional<cache::OwnFile> own_words_;  // if they are in a file of their own; removed first
+  std::optional<cache::OwnedFile> owned_file_;  // none in an attached cache
+  std::optional<cache::OwnedFile>
+      owned_slot_file_;  // if they are in a file of their own; removed first
   std::string live_handle_;
   std::string loaded_handle_;
   std::atomic<bool> is_loading_{false};
   std::atomic<std::uint64_t> closing_{0};  // calls that remove the files after the last use
   // The current contents of the cache: one of the two, or nothing.
-  mutable cache::Leased<cache::LiveFile> live_;
-  mutable cache::Leased<cache::Snapshot> loaded_;
+  mutable cache::DrainGuard<cache::LiveFile> live_;
+  mutable cache::DrainGuard<cache::Snapshot> loaded_;
 };
 
 }  // namespace
@@ -340,16 +341,17 @@ Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::make(
     LASTREF_TRY(folder, cache::cache_folder(os, options.folder));
     options.folder = folder;
     cache::sweep_dead(os, folder);
-    LASTREF_TRY(own, cache::OwnFile::make(os, references, folder, cache::live_ending));
+    LASTREF_TRY(own, cache::OwnedFile::make(os, references, folder, cache::live_ending));
     cache::LiveFile::Files files{.values = own.take_open()};
-    std::optional<cache::OwnFile> own_words;
+    std::optional<cache::OwnedFile> owned_slot_file;
     LASTREF_TRY(kind, os.file_system(folder));
     if (!cache::keeps_space(kind)) {
-      LASTREF_TRY(words,
-                  cache::make_words(os, references, own.base(), cache::head_end(numbers.length)));
-      files.words = std::move(words.file);
-      files.words_folder_number = words.folder_number;
-      own_words.emplace(std::move(words.own));
+      LASTREF_TRY(
+          words,
+          cache::make_slot_file(os, references, own.base(), cache::head_end(numbers.length)));
+      files.slots = std::move(words.file);
+      files.slot_folder_number = words.folder_number;
+      owned_slot_file.emplace(std::move(words.own));
     }
     auto created = cache::LiveFile::create(os,
                                            std::move(files),
@@ -363,7 +365,7 @@ Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::make(
     auto made = std::make_unique<SharedFileCache>(
         os, std::move(references), std::move(options), numbers.length);
     made->open_live(std::move(live), own.path());
-    made->own(std::move(own), std::move(own_words));
+    made->own(std::move(own), std::move(owned_slot_file));
     return made;
   });
 }
@@ -384,7 +386,8 @@ Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::attach(
       return attached;
     }
     const auto open_words = [&](std::uint64_t folder_number) {
-      return open_own(os, cache::words_path(folder_number, base_of(parsed.path)), /*write=*/true);
+      return open_own(
+          os, cache::slot_file_path(folder_number, base_of(parsed.path)), /*write=*/true);
     };
     LASTREF_TRY(live,
                 os::with_path(parsed.path, cache::LiveFile::open(os, std::move(file), open_words)));

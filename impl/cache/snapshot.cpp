@@ -16,7 +16,7 @@
 namespace lastref::cache {
 namespace {
 
-constexpr std::uint64_t entry_size = sizeof(Entry);
+constexpr std::uint64_t entry_size = sizeof(SnapshotEntry);
 static_assert(entry_size == 16);
 constexpr std::uint64_t file_size_max = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t piece_size = std::size_t{1} << 18U;
@@ -63,7 +63,7 @@ class Pieces {
 
 Status write_snapshot(os::Os& os, os::Fd file, std::uint64_t length, const ValueOf& value_of) {
   std::uint64_t end = length * entry_size;
-  LASTREF_TRY(entries, new_vector<Entry>(static_cast<std::size_t>(length)));
+  LASTREF_TRY(entries, new_vector<SnapshotEntry>(static_cast<std::size_t>(length)));
   Pieces values(os, file, end);
   for (std::uint64_t slot = 0; slot < length; ++slot) {
     LASTREF_TRY(value, value_of(slot));
@@ -81,7 +81,7 @@ Status write_snapshot(os::Os& os, os::Fd file, std::uint64_t length, const Value
   return os::write_all_at(os, file, std::as_bytes(std::span(entries)), 0);
 }
 
-Status Snapshot::check(std::uint64_t slot, const Entry& entry) const {
+Status Snapshot::check(std::uint64_t slot, const SnapshotEntry& entry) const {
   if (entry.size < 0) {
     return ok();
   }
@@ -98,11 +98,12 @@ Status Snapshot::check(std::uint64_t slot, const Entry& entry) const {
 /// Reads the file instead of a map, because another process may be truncating it.
 Status Snapshot::check_all() const {
   constexpr std::uint64_t entries_max = piece_size / entry_size;
-  std::vector<Entry> piece(static_cast<std::size_t>(std::min(length_, entries_max)));
+  std::vector<SnapshotEntry> piece(static_cast<std::size_t>(std::min(length_, entries_max)));
   std::uint64_t first_value = size_;
   for (std::uint64_t first = 0; first < length_; first += piece.size()) {
     const std::uint64_t count = std::min<std::uint64_t>(piece.size(), length_ - first);
-    const std::span<Entry> entries = std::span(piece).first(static_cast<std::size_t>(count));
+    const std::span<SnapshotEntry> entries =
+        std::span(piece).first(static_cast<std::size_t>(count));
     LASTREF_TRY(size,
                 os::read_until_full_at(
                     os_, file_.get(), std::as_writable_bytes(entries), first * entry_size));
@@ -110,7 +111,7 @@ Status Snapshot::check_all() const {
       return malformed("cut short while it was read");
     }
     for (std::uint64_t at = 0; at < count; ++at) {
-      const Entry& entry = entries[static_cast<std::size_t>(at)];
+      const SnapshotEntry& entry = entries[static_cast<std::size_t>(at)];
       LASTREF_CHECK(check(first + at, entry));
       first_value = entry.size < 0 ? first_value : std::min(first_value, entry.offset);
     }
@@ -154,7 +155,7 @@ Result<std::unique_ptr<Snapshot>> Snapshot::load(os::Os& os,
 Result<std::optional<os::Bytes>> Snapshot::find(std::uint64_t slot) const {
   const os::Bytes all = map_->get();
   // A copy: the checked value is the one that is used, even if another process writes to the file.
-  Entry entry;
+  SnapshotEntry entry;
   std::memcpy(&entry, all.data() + slot * entry_size, entry_size);
   if (entry.size < 0) {
     return std::optional<os::Bytes>();
@@ -169,7 +170,7 @@ Result<std::optional<CachedBytes>> Snapshot::view(std::uint64_t slot) const {
 }
 
 Result<std::optional<std::vector<std::byte>>> Snapshot::read(std::uint64_t slot) const {
-  Entry entry;
+  SnapshotEntry entry;
   LASTREF_TRY(
       entry_count,
       os::read_until_full_at(

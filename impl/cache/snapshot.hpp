@@ -20,7 +20,7 @@
 namespace lastref::cache {
 
 /// The position of a slot's value, in the format of the file.
-struct Entry {
+struct SnapshotEntry {
   std::uint64_t offset = 0;
   std::int64_t size = -1;
 };
@@ -67,7 +67,7 @@ class Snapshot {
   Snapshot(os::Os& os, os::UniqueFd file, std::uint64_t length, std::uint64_t size)
       : os_(os), file_(std::move(file)), length_(length), size_(size) {}
 
-  Status check(std::uint64_t slot, const Entry& entry) const;
+  Status check(std::uint64_t slot, const SnapshotEntry& entry) const;
   Status check_all() const;
 
   os::Os& os_;

@@ -11,7 +11,7 @@
 #include <lastref/process_objects.hpp>
 
 #include "impl/cache/layout.hpp"
-#include "impl/cache/words.hpp"
+#include "impl/cache/slot_file.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref::cache {
@@ -115,8 +115,9 @@ Status sweep_one(os::Os& os, const std::string& folder, const std::string& name)
   const std::string base = name.substr(0, name.size() - std::string_view(lock_ending).size());
   LASTREF_CHECK(remove_live(os, folder + '/' + base + live_ending));
   LASTREF_CHECK(remove_own(os, folder + '/' + base + part_ending));
-  for (std::uint64_t folder_number = 1; folder_number <= word_folders.size(); ++folder_number) {
-    LASTREF_CHECK(remove_own(os, words_path(folder_number, base)));
+  for (std::uint64_t folder_number = 1; folder_number <= slot_file_folders.size();
+       ++folder_number) {
+    LASTREF_CHECK(remove_own(os, slot_file_path(folder_number, base)));
   }
   return os::discard(os, path);
 }

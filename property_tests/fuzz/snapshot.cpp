@@ -13,8 +13,8 @@
 namespace lastref::fuzz {
 namespace {
 
-using cache::Entry;
 using cache::Snapshot;
+using cache::SnapshotEntry;
 using Value = std::optional<std::vector<std::byte>>;
 
 std::unique_ptr<Snapshot> loaded(FileOs& os, std::uint64_t length) {
@@ -50,7 +50,7 @@ Value value_of(const Snapshot& snapshot, std::uint64_t slot) {
 
 /// The value as the file has it.
 Value value_in(os::Bytes file, std::uint64_t slot) {
-  Entry entry;
+  SnapshotEntry entry;
   std::memcpy(&entry, file.subspan(slot * sizeof entry, sizeof entry).data(), sizeof entry);
   if (entry.size < 0) {
     return std::nullopt;
@@ -92,7 +92,7 @@ void check(os::Bytes input) {
   const os::Bytes file = input.subspan(sizeof length);
   FileOs os(file);
   if (const auto snapshot = loaded(os, length)) {
-    expect(length <= file.size() / sizeof(Entry), "all entries are in the file");
+    expect(length <= file.size() / sizeof(SnapshotEntry), "all entries are in the file");
     std::vector<Value> values;
     for (std::uint64_t slot = 0; slot < length; ++slot) {
       values.push_back(value_of(*snapshot, slot));

@@ -12,7 +12,7 @@
 
 #include <lastref/kernel_os.hpp>
 
-#include "impl/cache/leased.hpp"
+#include "impl/cache/drain_guard.hpp"
 #include "property_tests/impl/cache/cache_fixture.hpp"
 #include "property_tests/impl/cache/forked.hpp"
 #include "property_tests/impl/cache/maps.hpp"
@@ -159,21 +159,21 @@ struct SlowToGo {
 TEST(LeasedThing, is_in_use_until_the_last_who_left_has_destroyed_it_E9) {
   std::atomic<bool> is_going{false};
   std::atomic<bool> may_go{false};
-  cache::Leased<SlowToGo> leased;
-  EXPECT_TRUE(leased.is_idle());
-  leased.open(std::make_unique<SlowToGo>(is_going, may_go));
-  EXPECT_TRUE(leased.is_idle());
-  auto use = std::make_unique<cache::Leased<SlowToGo>::Use>(leased);
-  EXPECT_FALSE(leased.is_idle());
-  EXPECT_TRUE(leased.shut());
+  cache::DrainGuard<SlowToGo> guarded;
+  EXPECT_TRUE(guarded.is_idle());
+  guarded.open(std::make_unique<SlowToGo>(is_going, may_go));
+  EXPECT_TRUE(guarded.is_idle());
+  auto use = std::make_unique<cache::DrainGuard<SlowToGo>::Use>(guarded);
+  EXPECT_FALSE(guarded.is_idle());
+  EXPECT_TRUE(guarded.shut());
   std::thread user([&] { use.reset(); });
   while (!is_going) {
     std::this_thread::yield();
   }
-  EXPECT_FALSE(leased.is_idle());
+  EXPECT_FALSE(guarded.is_idle());
   may_go = true;
   user.join();
-  EXPECT_TRUE(leased.is_idle());
+  EXPECT_TRUE(guarded.is_idle());
 }
 
 class CacheInAThread : public testing::TestWithParam<CacheKind> {};

@@ -1,4 +1,4 @@
-#include "impl/cache/own_file.hpp"
+#include "impl/cache/owned_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -156,11 +156,11 @@ Result<std::string> path_in(const std::string& folder, const std::string& name) 
   return path;
 }
 
-Result<OwnFile> OwnFile::create(os::Os& os,
-                                std::shared_ptr<References> references,
-                                std::string path,
-                                bool is_lock) {
-  OwnFile made(os, std::move(references), path);
+Result<OwnedFile> OwnedFile::create(os::Os& os,
+                                    std::shared_ptr<References> references,
+                                    std::string path,
+                                    bool is_lock) {
+  OwnedFile made(os, std::move(references), path);
   Resource resource = {.type = ResourceType::file, .name = std::move(path)};
   LASTREF_CHECK(made.references_->register_name(resource));
   made.reference_ = Reference(os, made.references_, std::move(resource));
@@ -191,7 +191,7 @@ Result<OwnFile> OwnFile::create(os::Os& os,
 }
 
 /// On an error nothing is left at the name that this call could have created.
-Status OwnFile::open_new() {
+Status OwnedFile::open_new() {
   auto open = os::open_file(*os_, where_, {.write = true, .create = true});
   if (!open) {
     // The name belongs to no file of ours.
@@ -211,9 +211,9 @@ Status OwnFile::open_new() {
 }
 
 /// A sweep may remove it before it is locked, as if its process had died just then.
-Result<OwnFile> OwnFile::make_lock(os::Os& os,
-                                   const std::shared_ptr<References>& references,
-                                   const std::string& folder) {
+Result<OwnedFile> OwnedFile::make_lock(os::Os& os,
+                                       const std::shared_ptr<References>& references,
+                                       const std::string& folder) {
   constexpr int tries = 10;
   for (int n = 1;; ++n) {
     LASTREF_TRY(chance, os::random_hex(os));
@@ -241,23 +241,23 @@ Result<OwnFile> OwnFile::make_lock(os::Os& os,
   }
 }
 
-Result<OwnFile> OwnFile::make(os::Os& os,
-                              std::shared_ptr<References> references,
-                              const std::string& folder,
-                              const char* ending) {
+Result<OwnedFile> OwnedFile::make(os::Os& os,
+                                  std::shared_ptr<References> references,
+                                  const std::string& folder,
+                                  const char* ending) {
   LASTREF_TRY(lock, make_lock(os, references, folder));
   LASTREF_TRY(made, make_at(os, std::move(references), folder + '/' + lock.base() + ending));
-  made.lock_ = std::make_unique<OwnFile>(std::move(lock));
+  made.lock_ = std::make_unique<OwnedFile>(std::move(lock));
   return made;
 }
 
-std::string OwnFile::base() const {
+std::string OwnedFile::base() const {
   const std::string& whole = path();
   const std::size_t start = whole.rfind('/') + 1;
   return whole.substr(start, whole.rfind('.') - start);
 }
 
-Status OwnFile::remove() noexcept {
+Status OwnedFile::remove() noexcept {
   open_.close_quietly();
   // One that was moved away has no name left.
   if (std::exchange(is_lock_, false) && reference_ && is_ours()) {
@@ -290,7 +290,7 @@ Status OwnFile::remove() noexcept {
   return removed;
 }
 
-Status OwnFile::remove_name() noexcept {
+Status OwnedFile::remove_name() noexcept {
   auto there = os_->status_at(where_);
   if (there && !is_same(*there, status_)) {
     // Another process has put another file there, which the tracker would take for ours.
@@ -308,14 +308,14 @@ Status OwnFile::remove_name() noexcept {
   return removed ? std::move(released) : std::move(removed);
 }
 
-void OwnFile::remove_quietly() noexcept {
+void OwnedFile::remove_quietly() noexcept {
   if (const Status removed = remove(); !removed) {
     os::report_quietly(
         *os_, [&] { return "lastref cache: left to the tracker: " + describe(removed.error()); });
   }
 }
 
-void OwnFile::release_ownership() noexcept {
+void OwnedFile::release_ownership() noexcept {
   if (reference_) {
     static_cast<void>(references_->forget(reference_.resource()));
     reference_.release_ownership();
@@ -330,7 +330,7 @@ namespace {
 /// Errors          as give_new_name; of file_system and register_name.
 Status rehearse(os::Os& os,
                 References& references,
-                const OwnFile& file,
+                const OwnedFile& file,
                 const std::string& folder) {
   LASTREF_TRY(kind, os.file_system(folder));
   if (std::ranges::find(that_rename_new, kind) != that_rename_new.end()) {
@@ -359,7 +359,7 @@ Result<bool> publish(os::Os& os,
                      const PublishOptions& options,
                      const std::function<Status(os::Fd)>& write) {
   const std::string folder = path.substr(0, path.rfind('/'));
-  LASTREF_TRY(file, OwnFile::make(os, references, folder, part_ending));
+  LASTREF_TRY(file, OwnedFile::make(os, references, folder, part_ending));
   os::UniqueFd open = file.take_open();
   if (!options.overwrite) {
     LASTREF_CHECK(rehearse(os, *references, file, folder));

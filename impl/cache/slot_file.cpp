@@ -1,4 +1,4 @@
-#include "impl/cache/words.hpp"
+#include "impl/cache/slot_file.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -11,23 +11,23 @@ namespace lastref::cache {
 namespace {
 
 /// Tries one folder.
-Result<Words> make_words_in(os::Os& os,
-                            const std::shared_ptr<References>& references,
-                            std::uint64_t folder_number,
-                            const std::string& base,
-                            std::uint64_t size) {
-  const std::string folder = word_folders[folder_number - 1];
+Result<SlotFile> make_slot_file_in(os::Os& os,
+                                   const std::shared_ptr<References>& references,
+                                   std::uint64_t folder_number,
+                                   const std::string& base,
+                                   std::uint64_t size) {
+  const std::string folder = slot_file_folders[folder_number - 1];
   LASTREF_TRY(kind, os.file_system(folder));
   if (!keeps_space(kind)) {
     return failure(std::errc::not_supported, folder + " (a store there may need space)");
   }
   LASTREF_CHECK(os::check_is_safe(os, folder));
-  LASTREF_TRY(own, OwnFile::make_at(os, references, words_path(folder_number, base)));
+  LASTREF_TRY(own, OwnedFile::make_at(os, references, slot_file_path(folder_number, base)));
   os::UniqueFd file = own.take_open();
   if (Status written = write_zeros(os, file.get(), 0, size); !written) {
     return failure_at(std::move(written).error(), own.path());
   }
-  return Words{.own = std::move(own), .file = std::move(file), .folder_number = folder_number};
+  return SlotFile{.own = std::move(own), .file = std::move(file), .folder_number = folder_number};
 }
 
 }  // namespace
@@ -42,18 +42,19 @@ bool keeps_space(std::uint64_t file_system) noexcept {
   return std::ranges::find(good, file_system) != good.end();
 }
 
-std::string words_path(std::uint64_t folder_number, const std::string& base) {
-  return std::string(word_folders[folder_number - 1]) + "/lastref-" + base + ".words";
+std::string slot_file_path(std::uint64_t folder_number, const std::string& base) {
+  return std::string(slot_file_folders[folder_number - 1]) + "/lastref-" + base + ".words";
 }
 
-Result<Words> make_words(os::Os& os,
-                         const std::shared_ptr<References>& references,
-                         const std::string& base,
-                         std::uint64_t size) {
+Result<SlotFile> make_slot_file(os::Os& os,
+                                const std::shared_ptr<References>& references,
+                                const std::string& base,
+                                std::uint64_t size) {
   std::string said = "the slots of a cache, which need a file system that keeps its space";
   std::errc code{};
-  for (std::uint64_t folder_number = 1; folder_number <= word_folders.size(); ++folder_number) {
-    auto made = make_words_in(os, references, folder_number, base, size);
+  for (std::uint64_t folder_number = 1; folder_number <= slot_file_folders.size();
+       ++folder_number) {
+    auto made = make_slot_file_in(os, references, folder_number, base, size);
     if (made) {
       return made;
     }

@@ -1,4 +1,4 @@
-// own_file: where the files of caches are, and how they are removed.
+// owned_file: where the files of caches are, and how they are removed.
 #pragma once
 
 #include <functional>
@@ -40,31 +40,31 @@ Result<std::string> path_in(const std::string& folder, const std::string& name);
 
 /// A file that this process has made, and that is removed with the object or after the process: its
 /// name was counted before the file existed. One thread at a time. A forked child does not own it.
-class OwnFile {
+class OwnedFile {
  public:
   /// Creates an empty file, 0600, with a random name that starts with the pid and ends in `ending`.
   /// Next to it, creates a file with a lock that shows that this process is alive: see sweep.hpp.
   ///
   /// Errors          of entropy, register_name, open and lock_range; nothing remains.
-  static Result<OwnFile> make(os::Os& os,
-                              std::shared_ptr<References> references,
-                              const std::string& folder,
-                              const char* ending);
+  static Result<OwnedFile> make(os::Os& os,
+                                std::shared_ptr<References> references,
+                                const std::string& folder,
+                                const char* ending);
 
   /// Makes an empty file, 0600, without a lock.
   ///
   /// Errors          of register_name and open; nothing is left.
-  static Result<OwnFile> make_at(os::Os& os,
-                                 std::shared_ptr<References> references,
-                                 std::string path) {
+  static Result<OwnedFile> make_at(os::Os& os,
+                                   std::shared_ptr<References> references,
+                                   std::string path) {
     return create(os, std::move(references), std::move(path), /*is_lock=*/false);
   }
 
-  OwnFile(const OwnFile&) = delete;
-  OwnFile& operator=(const OwnFile&) = delete;
-  OwnFile(OwnFile&& other) noexcept = default;
-  OwnFile& operator=(OwnFile&& other) = delete;
-  ~OwnFile() { remove_quietly(); }
+  OwnedFile(const OwnedFile&) = delete;
+  OwnedFile& operator=(const OwnedFile&) = delete;
+  OwnedFile(OwnedFile&& other) noexcept = default;
+  OwnedFile& operator=(OwnedFile&& other) = delete;
+  ~OwnedFile() { remove_quietly(); }
 
   const std::string& path() const noexcept { return reference_.resource().name; }
   /// May be called once: the file, open for writing.
@@ -85,19 +85,19 @@ class OwnFile {
   void release_ownership() noexcept;
 
  private:
-  OwnFile(os::Os& os, std::shared_ptr<References> references, std::string path)
+  OwnedFile(os::Os& os, std::shared_ptr<References> references, std::string path)
       : os_(&os),
         references_(std::move(references)),
         where_(std::move(path)),
         token_(os.process_token()) {}
-  static Result<OwnFile> create(os::Os& os,
-                                std::shared_ptr<References> references,
-                                std::string path,
-                                bool is_lock);
+  static Result<OwnedFile> create(os::Os& os,
+                                  std::shared_ptr<References> references,
+                                  std::string path,
+                                  bool is_lock);
   Status open_new();
-  static Result<OwnFile> make_lock(os::Os& os,
-                                   const std::shared_ptr<References>& references,
-                                   const std::string& folder);
+  static Result<OwnedFile> make_lock(os::Os& os,
+                                     const std::shared_ptr<References>& references,
+                                     const std::string& folder);
   Status remove_name() noexcept;
 
   os::Os* os_;
@@ -108,7 +108,7 @@ class OwnFile {
   os::FileStatus status_;
   std::uint64_t token_;
   bool is_lock_ = false;
-  std::unique_ptr<OwnFile> lock_ = {};  // stays open while the file has its name
+  std::unique_ptr<OwnedFile> lock_ = {};  // stays open while the file has its name
 };
 
 struct PublishOptions {
@@ -120,8 +120,8 @@ struct PublishOptions {
 /// Makes a new file `path`, with what `write` writes: at every instant it is unchanged, or
 /// completely new. False if the name exists, and not `overwrite`.
 ///
-/// Errors          of OwnFile::make, `write`, sync, close and renaming: nothing is left. Of syncing
-///                 the folder: the file is there, and its name may not survive.
+/// Errors          of OwnedFile::make, `write`, sync, close and renaming: nothing is left. Of
+///                 syncing the folder: the file is there, and its name may not survive.
 Result<bool> publish(os::Os& os,
                      const std::shared_ptr<References>& references,
                      const std::string& path,

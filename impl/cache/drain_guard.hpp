@@ -1,4 +1,4 @@
-// Leased: an object that threads use without a lock; the last of them destroys it.
+// DrainGuard: an object that threads use without a lock; the last of them destroys it.
 #pragma once
 
 #include <atomic>
@@ -12,33 +12,33 @@ namespace lastref::cache {
 /// ones find nothing. The last thread that leaves destroys the object. If a process forks while a
 /// thread is inside, its child never destroys its copy.
 template <typename T>
-class Leased {
+class DrainGuard {
  public:
   class Use {
    public:
-    explicit Use(Leased& leased) noexcept : leased_(leased), is_inside_(leased.enter()) {}
+    explicit Use(DrainGuard& guarded) noexcept : guard_(guarded), is_inside_(guarded.enter()) {}
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
-    ~Use() { leased_.leave(); }
+    ~Use() { guard_.leave(); }
 
     explicit operator bool() const noexcept { return is_inside_; }
-    T& operator*() const noexcept { return *leased_.value_; }
-    T* operator->() const noexcept { return leased_.value_.get(); }
+    T& operator*() const noexcept { return *guard_.value_; }
+    T* operator->() const noexcept { return guard_.value_.get(); }
     /// Whether no other thread was inside at some moment since the call. Threads that enter later
     /// see all stores that were made before.
     bool is_alone() const noexcept {
-      return (leased_.state_.fetch_add(0, std::memory_order_acq_rel) & ~flags) == 1;
+      return (guard_.state_.fetch_add(0, std::memory_order_acq_rel) & ~flags) == 1;
     }
 
    private:
-    Leased& leased_;
+    DrainGuard& guard_;
     bool is_inside_;
   };
 
-  Leased() = default;
-  Leased(const Leased&) = delete;
-  Leased& operator=(const Leased&) = delete;
-  ~Leased() = default;
+  DrainGuard() = default;
+  DrainGuard(const DrainGuard&) = delete;
+  DrainGuard& operator=(const DrainGuard&) = delete;
+  ~DrainGuard() = default;
 
   /// Called by one thread, once.
   void open(std::unique_ptr<T> value) noexcept {

@@ -1,4 +1,4 @@
-#include "impl/cache/owner.hpp"
+#include "impl/cache/cache_home.hpp"
 
 #include <lastref/probe.hpp>
 
@@ -26,7 +26,7 @@ Result<Numbers> check_numbers(std::int64_t length, const CacheOptions& options) 
   return numbers;
 }
 
-Status Owner::check_process(const char* word) const {
+Status CacheHome::check_process(const char* word) const {
   if (!is_here()) {
     return failure(std::errc::operation_not_permitted,
                    std::string(word) + " is only for the process that created the cache, " +
@@ -35,7 +35,7 @@ Status Owner::check_process(const char* word) const {
   return ok();
 }
 
-Status Owner::check_slot(std::uint64_t slot, std::uint64_t length) {
+Status CacheHome::check_slot(std::uint64_t slot, std::uint64_t length) {
   if (slot >= length) {
     return failure(std::errc::result_out_of_range,
                    "slot " + std::to_string(slot) + " of " + std::to_string(length));
@@ -43,7 +43,7 @@ Status Owner::check_slot(std::uint64_t slot, std::uint64_t length) {
   return ok();
 }
 
-void Owner::warn_of_space(std::uint64_t slot, std::size_t size) noexcept {
+void CacheHome::warn_of_space(std::uint64_t slot, std::size_t size) noexcept {
   os_.hit(Probe::cache_out_of_space);
   if (!has_warned_.exchange(true)) {
     static_cast<void>(os::had_memory([&] {
@@ -56,20 +56,20 @@ void Owner::warn_of_space(std::uint64_t slot, std::size_t size) noexcept {
   }
 }
 
-Result<std::string> Owner::path_of(const std::string& name) const {
+Result<std::string> CacheHome::path_of(const std::string& name) const {
   LASTREF_TRY(folder, cache_folder(os_, options_.folder));
   return path_in(folder, name);
 }
 
-Result<bool> Owner::preserve(const std::string& name,
-                             bool overwrite,
-                             const std::function<void()>& freeze,
-                             const std::function<Status(os::Fd)>& write) const {
+Result<bool> CacheHome::preserve(const std::string& name,
+                                 bool overwrite,
+                                 const std::function<void()>& freeze,
+                                 const std::function<Status(os::Fd)>& write) const {
   LASTREF_TRY(path, path_of(name));
   if (!overwrite) {
     const auto there = os_.status_at(path);
     if (there) {
-      tell([&] { return path + " is there already"; });
+      report([&] { return path + " is there already"; });
       return false;
     }
     if (there.error().code != std::errc::no_such_file_or_directory) {
@@ -85,15 +85,15 @@ Result<bool> Owner::preserve(const std::string& name,
                         freeze();
                         return write(file);
                       }));
-  tell([&] { return published ? "preserved as " + path : path + " is there already"; });
+  report([&] { return published ? "preserved as " + path : path + " is there already"; });
   return published;
 }
 
-Result<std::optional<Preserved>> Owner::find_preserved(const std::string& name) const {
+Result<std::optional<Preserved>> CacheHome::find_preserved(const std::string& name) const {
   LASTREF_TRY(path, path_of(name));
   auto open = os::open_file(os_, path, {});
   if (failed_with(open, std::errc::no_such_file_or_directory)) {
-    tell([&] { return "there is no " + path; });
+    report([&] { return "there is no " + path; });
     return std::optional<Preserved>();
   }
   LASTREF_TRY(file, std::move(open));

@@ -1,4 +1,4 @@
-// Owner: the part of a cache that works only in the process that made it.
+// CacheHome: the part of a cache that works only in the process that made it.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 #include <lastref/cache.hpp>
 
-#include "impl/cache/own_file.hpp"
+#include "impl/cache/owned_file.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref::cache {
@@ -32,9 +32,9 @@ struct Preserved {
   std::string path;
 };
 
-class Owner {
+class CacheHome {
  public:
-  Owner(os::Os& os, std::shared_ptr<References> references, CacheOptions options)
+  CacheHome(os::Os& os, std::shared_ptr<References> references, CacheOptions options)
       : os_(os),
         references_(std::move(references)),
         options_(std::move(options)),
@@ -53,7 +53,7 @@ class Owner {
 
   /// Reports, if the cache is verbose. `what` makes the text.
   template <typename What>
-  void tell(const What& what) const noexcept {
+  void report(const What& what) const noexcept {
     if (options_.is_verbose) {
       os::report_quietly(os_, [&] { return "lastref cache: " + what(); });
     }
@@ -90,9 +90,9 @@ class Owner {
 /// For the destructor of an object that other threads may be calling. A forked child does not have
 /// those threads, and would wait indefinitely.
 template <typename Condition>
-void wait_until(const Owner& owner, Condition is_so) noexcept {
-  while (!is_so() && owner.is_here()) {
-    static_cast<void>(owner.os().poll({}, std::chrono::milliseconds(1)));
+void wait_until(const CacheHome& home, Condition is_so) noexcept {
+  while (!is_so() && home.is_here()) {
+    static_cast<void>(home.os().poll({}, std::chrono::milliseconds(1)));
   }
 }
 

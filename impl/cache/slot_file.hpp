@@ -1,4 +1,4 @@
-// words: the file that has a live cache's words, to which processes store through a map.
+// slot_file: the file that has a live cache's words, to which processes store through a map.
 //
 // A store through a map cannot report that there is no space: it raises SIGBUS. It needs no space
 // if a written block stays at its place, as on tmpfs, ext2 to ext4 and xfs: zeros written once
@@ -18,23 +18,23 @@
 #include <lastref/owners.hpp>
 #include <lastref/references.hpp>
 
-#include "impl/cache/own_file.hpp"
+#include "impl/cache/owned_file.hpp"
 
 namespace lastref::cache {
 
 /// Numbered from 1 in the head of a cache; 0 means that they are with the values. Always the same
 /// folders, because a process that attaches may have another environment.
-inline constexpr std::array<const char*, 3> word_folders = {"/dev/shm", "/tmp", "/var/tmp"};
+inline constexpr std::array<const char*, 3> slot_file_folders = {"/dev/shm", "/tmp", "/var/tmp"};
 
 /// Whether stores need no space on this kind of file system, by the numbers of statfs(2).
 bool keeps_space(std::uint64_t file_system) noexcept;
 
 /// `base` is the name of the live cache's file without its extension.
-std::string words_path(std::uint64_t folder_number, const std::string& base);
+std::string slot_file_path(std::uint64_t folder_number, const std::string& base);
 
 /// A file of zeros for the words of a cache.
-struct Words {
-  OwnFile own;
+struct SlotFile {
+  OwnedFile own;
   os::UniqueFd file;
   std::uint64_t folder_number = 0;
 };
@@ -43,10 +43,10 @@ struct Words {
 ///
 /// Errors          no_space_on_device, not_supported: the subject contains the error of each
 ///                 folder.
-Result<Words> make_words(os::Os& os,
-                         const std::shared_ptr<References>& references,
-                         const std::string& base,
-                         std::uint64_t size);
+Result<SlotFile> make_slot_file(os::Os& os,
+                                const std::shared_ptr<References>& references,
+                                const std::string& base,
+                                std::uint64_t size);
 
 /// Writes zeros up to `end`: otherwise the store that publishes a value would have to fill a hole.
 ///
