@@ -130,7 +130,7 @@ void contexts(const Site& site, Calls& calls) {
   for (std::uint64_t call = 0; calls.go_on(call); ++call) {
     const std::string id = "context" + std::to_string(call);
     must(sender.resources->set_current_context(id));
-    must(sender.resources->clean_temporary_resources(id));
+    must(sender.resources->clean_up(id));
   }
 }
 
@@ -140,7 +140,7 @@ void contexts_with_files(const Site& site, Calls& calls) {
     const std::string id = "context" + std::to_string(call);
     must(sender.resources->set_current_context(id));
     sender.send(new_array(small_array));
-    must(sender.resources->clean_temporary_resources(id));
+    must(sender.resources->clean_up(id));
     must(sender.reducer.release_gone());
   }
 }

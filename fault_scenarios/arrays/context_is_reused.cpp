@@ -1,3 +1,4 @@
+#include <lastref/joblib.hpp>
 #include <lastref/npy.hpp>
 #include <lastref/temp_folder.hpp>
 
@@ -51,7 +52,8 @@ Status second_use(Stage& stage, Parent& parent) {
   LASTREF_CHECK(parent.send("array", numbered()));
   const os::Instant begun = stage.os().now();
   Status deleted = stage.product().operation("delete the folder", [&] {
-    return parent.resources().try_delete_folder(/*allow_non_empty=*/false, "call");
+    return joblib::TemporaryResourcesManager(parent.resources())
+        .try_delete_folder(/*allow_non_empty=*/false, "call");
   });
   if (stage.is_undisturbed() && stage.os().now() - begun < time_of_tries) {
     stage.refute("M6: deletion of a folder that is not empty is tried ten times, 0.1 s apart",

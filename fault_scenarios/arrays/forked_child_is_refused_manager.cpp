@@ -9,7 +9,7 @@ Status root(Stage& stage) {
   LASTREF_TRY(parent, Parent::make(stage));
   LASTREF_CHECK(parent.send("array", numbered()));
   stage.fork_stranger([&]() -> Status {
-    const Status cleaned = parent.resources().clean_temporary_resources();
+    const Status cleaned = parent.resources().clean_up();
     if (cleaned || cleaned.error().code != std::errc::operation_not_permitted) {
       stage.refute("E8: a forked child is refused its parent's manager",
                    cleaned ? "it cleaned up" : describe(cleaned.error()));

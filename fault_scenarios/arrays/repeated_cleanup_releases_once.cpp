@@ -1,3 +1,5 @@
+#include <lastref/joblib.hpp>
+
 #include "fault_scenarios/support/array_travel.hpp"
 #include "harness/scenario/registered_scenario.hpp"
 
@@ -14,8 +16,9 @@ Status root(Stage& stage) {
   // The worker has not opened it yet: only the reference in transit keeps the file.
   const Status cleaned_up = parent.clean_up();
   const Status again = parent.clean_up();
-  const Status unlinked = product.operation(
-      "unlink", [&] { return parent.resources().unlink_temporary_resources("call"); });
+  const Status unlinked = product.operation("unlink", [&] {
+    return joblib::TemporaryResourcesManager(parent.resources()).unlink_temporary_resources("call");
+  });
   LASTREF_CHECK(product.client().probe());
   stage.tell("cleaned up");
   await_arrival(stage, "array");

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <optional>
 
+#include <lastref/joblib.hpp>
 #include <lastref/npy.hpp>
 
 #include "fault_scenarios/support/array_travel.hpp"
@@ -100,9 +101,9 @@ Status root(Stage& stage) {
 
 /// With the reducers that the factory installs.
 Status send_back(Stage& stage, const Worker& worker) {
-  ReducerRegistry forward;
-  ReducerRegistry backward;
-  LASTREF_CHECK(get_memmapping_reducers(
+  joblib::ReducerRegistry forward;
+  joblib::ReducerRegistry backward;
+  LASTREF_CHECK(joblib::get_memmapping_reducers(
       stage.os(),
       {.references = references_of(stage), .resources = nullptr, .receiver = worker.receiver()},
       {},

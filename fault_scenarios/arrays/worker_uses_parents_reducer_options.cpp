@@ -1,5 +1,7 @@
 #include <utility>
 
+#include <lastref/joblib.hpp>
+
 #include "fault_scenarios/support/array_travel.hpp"
 #include "harness/scenario/registered_scenario.hpp"
 
@@ -49,7 +51,9 @@ class Sender {
  public:
   explicit Sender(Stage& stage) : stage_(stage) {}
 
-  Status send(const ReducerRegistry& registry, const std::string& signal, const Array& array) {
+  Status send(const joblib::ReducerRegistry& registry,
+              const std::string& signal,
+              const Array& array) {
     return stage_.product().operation("reduce", [&]() -> Status {
       LASTREF_TRY(sent, reduce(registry, array));
       LASTREF_TRY(bytes, encode_reduction(sent.reduction));
@@ -80,9 +84,9 @@ Status worker(Stage& stage) {
     return ok();
   }));
   const auto receiver = std::make_shared<Receiver>(stage.os(), references);
-  ReducerRegistry forth;
-  ReducerRegistry back;
-  LASTREF_CHECK(get_memmapping_reducers(
+  joblib::ReducerRegistry forth;
+  joblib::ReducerRegistry back;
+  LASTREF_CHECK(joblib::get_memmapping_reducers(
       stage.os(), {references, resources, receiver}, *options, forth, back));
   Sender sender(stage);
   const Array array = numbered();
@@ -93,9 +97,8 @@ Status worker(Stage& stage) {
     return sender.send(back, "back", returned());
   };
   const Status sent = send_all();
-  return first_failure({sent, product.operation("clean up", [&] {
-                          return resources->clean_temporary_resources();
-                        })});
+  return first_failure(
+      {sent, product.operation("clean up", [&] { return resources->clean_up(); })});
 }
 
 const RegisteredScenario registered([] {

@@ -166,8 +166,8 @@ Status Parent::begin(const std::string& context) {
 }
 
 Status Parent::clean_up(CleanUpOptions options, const std::optional<std::string>& context) {
-  return stage_.product().operation(
-      "clean up", [&] { return resources_->clean_temporary_resources(context, options); });
+  return stage_.product().operation("clean up",
+                                    [&] { return resources_->clean_up(context, options); });
 }
 
 Worker::Worker(Stage& stage)

@@ -1,4 +1,4 @@
-#include <lastref/loky_client.hpp>
+#include <lastref/loky.hpp>
 #include <lastref/owners.hpp>
 
 #include "fault_scenarios/support/tracker_by_hand.hpp"

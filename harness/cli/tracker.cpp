@@ -2,6 +2,7 @@
 #include <array>
 
 #include <lastref/kernel_os.hpp>
+#include <lastref/loky.hpp>
 #include <lastref/tracker.hpp>
 
 #include "harness/cli/verbs.hpp"

@@ -278,7 +278,7 @@ Status ProcessBackend::stop_call() {
     if (!call) {
       return ok();
     }
-    return travel->resources->clean_temporary_resources(call);
+    return travel->resources->clean_up(call);
   });
 }
 

@@ -10,6 +10,7 @@
 
 #include "impl/array/npy_open.hpp"
 #include "impl/os/within_memory.hpp"
+#include "impl/reducers/by_value.hpp"
 
 namespace lastref {
 namespace {
@@ -104,14 +105,13 @@ Result<Deduplicated> without_repeats(const Array& array) {
   return Deduplicated{.elements = std::move(elements), .repeated_to = array.shape()};
 }
 
-/// Errors          not_enough_memory.
-Result<Sent> by_value(const Array& array) {
+}  // namespace
+
+Result<Sent> reduce_by_value(const Array& array) {
   LASTREF_TRY(deduplicated, without_repeats(array));
   return Sent{.reduction = ByValue{.elements = std::move(deduplicated.elements),
                                    .repeated_to = std::move(deduplicated.repeated_to)}};
 }
-
-}  // namespace
 
 std::optional<Array> backing_memmap(const Array& array) {
   const Origin origin = array.memory()->origin();
@@ -242,7 +242,7 @@ Result<Sent> ForwardReducer::reduce(const Array& array) {
     if (!resources_ || is_copy_on_write || array.dtype().has_object() || !options_.max_nbytes ||
         size <= *options_.max_nbytes) {
       report(2, [&] { return "sends an array by value " + text_of(array); });
-      return by_value(array);
+      return reduce_by_value(array);
     }
     return reduce_large(array);
   });
@@ -253,7 +253,7 @@ Result<Sent> ForwardReducer::reduce_mapped(const Array& array) {
   if (!view) {
     report(2,
            [&] { return "sends by value, because another file has the path, " + text_of(array); });
-    return by_value(array);
+    return reduce_by_value(array);
   }
   std::optional<Reference> reference;
   if (receiver_ && receiver_->is_temporary(view->filename)) {
@@ -384,43 +384,13 @@ Status ForwardReducer::release_gone() {
 Result<Sent> BackwardReducer::reduce(const Array& array) {
   return os::within_memory("an array", [&]() -> Result<Sent> {
     if (file_of(array) == nullptr) {
-      return by_value(array);
+      return reduce_by_value(array);
     }
     LASTREF_TRY(view, reduce_view(os_, array));
     if (!view || (receiver_ && receiver_->is_temporary(view->filename))) {
-      return by_value(array);
+      return reduce_by_value(array);
     }
     return Sent{.reduction = *std::move(view)};
-  });
-}
-
-Result<Sent> reduce(const ReducerRegistry& registry, const Array& array) {
-  return os::within_memory("an array", [&]() -> Result<Sent> {
-    const bool is_map = backing_memmap(array).has_value();
-    const auto found = registry.find(is_map ? ArrayType::memmap : ArrayType::ndarray);
-    return found == registry.end() ? by_value(array) : found->second(array);
-  });
-}
-
-Status get_memmapping_reducers(os::Os& os,
-                               const ReducerParts& parts,
-                               const ForwardOptions& options,
-                               ReducerRegistry& forward,
-                               ReducerRegistry& backward) {
-  return os::within_memory("reducers", [&]() -> Status {
-    const auto forth = std::make_shared<ForwardReducer>(
-        os, parts.references, parts.resources, options, parts.receiver);
-    const auto back = std::make_shared<BackwardReducer>(os, parts.receiver);
-    // Copies, so that nothing has changed when there is no memory for all.
-    ReducerRegistry with_forth = forward;
-    ReducerRegistry with_back = backward;
-    for (const ArrayType type : {ArrayType::ndarray, ArrayType::memmap}) {
-      with_forth[type] = [forth](const Array& array) { return forth->reduce(array); };
-      with_back[type] = [back](const Array& array) { return back->reduce(array); };
-    }
-    forward.swap(with_forth);
-    backward.swap(with_back);
-    return ok();
   });
 }
 

@@ -730,12 +730,7 @@ void TemporaryResources::finalise(Folder& folder) {
   static_cast<void>(references_->forget(folder.resource));
 }
 
-Status TemporaryResources::unlink_temporary_resources(const std::optional<std::string>& context) {
-  return clean_temporary_resources(context);
-}
-
-Status TemporaryResources::unregister_temporary_resources(
-    const std::optional<std::string>& context) {
+Status TemporaryResources::forget_all_files(const std::optional<std::string>& context) {
   return os::within_memory("a context", [&]() -> Status {
     LASTREF_TRY(guard, enter_process());
     const os::MonitorLock held(*monitor_);
@@ -749,8 +744,8 @@ Status TemporaryResources::unregister_temporary_resources(
   });
 }
 
-Status TemporaryResources::try_delete_folder(bool allow_non_empty,
-                                             const std::optional<std::string>& context) {
+Status TemporaryResources::delete_folders(bool allow_non_empty,
+                                          const std::optional<std::string>& context) {
   return os::within_memory("a context", [&]() -> Status {
     LASTREF_TRY(guard, enter_process());
     const os::MonitorLock held(*monitor_);
@@ -763,8 +758,8 @@ Status TemporaryResources::try_delete_folder(bool allow_non_empty,
   });
 }
 
-Status TemporaryResources::clean_temporary_resources(const std::optional<std::string>& context,
-                                                     CleanUpOptions options) {
+Status TemporaryResources::clean_up(const std::optional<std::string>& context,
+                                    CleanUpOptions options) {
   return os::within_memory("a context", [&]() -> Status {
     LASTREF_TRY(guard, enter_process());
     const os::MonitorLock held(*monitor_);

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include <lastref/loky_client.hpp>
+#include <lastref/loky.hpp>
 #include <lastref/owners.hpp>
 
 #include "impl/os/within_memory.hpp"

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include <lastref/loky_client.hpp>
+#include <lastref/loky.hpp>
 #include <lastref/references.hpp>
 #include <lastref/tracker_client.hpp>
 

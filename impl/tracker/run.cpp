@@ -1,6 +1,7 @@
 #include <charconv>
 #include <optional>
 
+#include <lastref/loky.hpp>
 #include <lastref/spawned.hpp>
 #include <lastref/tracker.hpp>
 

@@ -13,7 +13,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <lastref/kernel_os.hpp>
-#include <lastref/loky_client.hpp>
+#include <lastref/loky.hpp>
 #include <lastref/owners.hpp>
 #include <lastref/references.hpp>
 #include <lastref/temporary_resources.hpp>
@@ -188,7 +188,7 @@ TEST(OurClient, lends_their_tracker_the_files_of_a_manager_T12_M4) {
       manager->publish([&](os::Fd fd) { return os::write_all(os, fd, os::bytes_of("content")); }));
   auto lent = pretend::must(manager->lend(*file));
   ASSERT_TRUE(lent.has_value());
-  ASSERT_TRUE(manager->clean_temporary_resources());
+  ASSERT_TRUE(manager->clean_up());
   their.settle();
   EXPECT_TRUE(std::filesystem::exists(file->path()));
   ASSERT_TRUE(lent->release());

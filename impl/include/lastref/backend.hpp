@@ -160,9 +160,6 @@ class ParallelBackend {
     static_cast<void>(duration);
   }
 
-  /// Exception types that callers have to distinguish; none, because all failures are values.
-  virtual std::vector<std::string> get_exceptions() const { return {}; }
-
   /// Ends all running tasks. With `ensure_ready` the backend is configured again as before, and the
   /// result of that is returned. Without it, the backend has to be configured before it is ready.
   /// Concurrent calls with the same argument share one restart and its result.

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -201,32 +200,6 @@ class BackwardReducer {
   std::shared_ptr<const Receiver> receiver_;
 };
 
-/// numpy's names: memmap is an array that is a map itself, or a view of one; ndarray is any other.
-enum class ArrayType : std::uint8_t { ndarray, memmap };
-
 using ArrayReducer = std::function<Result<Sent>(const Array&)>;
-using ReducerRegistry = std::map<ArrayType, ArrayReducer>;
-
-/// Reduces with the registered reducer for the array; by value if there is none.
-///
-/// Errors          those of the reducer.
-Result<Sent> reduce(const ReducerRegistry& registry, const Array& array);
-
-/// The objects that a pair of reducers uses.
-struct ReducerParts {
-  std::shared_ptr<References> references;
-  std::shared_ptr<TemporaryResources> resources;
-  std::shared_ptr<const Receiver> receiver;
-};
-
-/// Installs a forward reducer in `forward` and a backward one in `backward`, for both types.
-///
-/// Errors          not_enough_memory: none is installed.
-/// Source          joblib _memmapping_reducer.py, get_memmapping_reducers.
-Status get_memmapping_reducers(os::Os& os,
-                               const ReducerParts& parts,
-                               const ForwardOptions& options,
-                               ReducerRegistry& forward,
-                               ReducerRegistry& backward);
 
 }  // namespace lastref

@@ -15,7 +15,6 @@ namespace lastref {
 
 namespace tracker {
 class Client;
-class LokyClient;
 }  // namespace tracker
 
 /// All methods may be called from any thread.
@@ -68,9 +67,6 @@ class References {
 
 /// References counted by the tracker of this process's tree.
 std::shared_ptr<References> references_of(std::shared_ptr<tracker::Client> client);
-
-/// References counted by a loky tracker.
-std::shared_ptr<References> references_of(std::shared_ptr<tracker::LokyClient> client);
 
 /// A reference that a process owns. It is released once, at the latest by the destructor. A copy in
 /// a forked child releases nothing.

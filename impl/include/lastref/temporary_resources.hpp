@@ -34,6 +34,12 @@
 #include <lastref/temp_folder.hpp>
 #include <lastref/tracker.hpp>
 
+namespace lastref::joblib {
+
+class TemporaryResourcesManager;
+
+}  // namespace lastref::joblib
+
 namespace lastref {
 
 struct TemporaryResourcesOptions {
@@ -133,39 +139,16 @@ class TemporaryResources {
   /// Errors          those of release.
   Status release(const TemporaryFile& file);
 
-  // The methods of joblib 1.1. No context means all contexts.
-
   /// Releases each file, once, and the folder, which is removed when nothing in it is held any
-  /// more. Forgets the context.
+  /// more. Forgets the context. No context means all contexts.
   ///
-  /// Differs: each time it is called, joblib releases one reference for each file in the folder,
-  /// whichever process owns it. And it leaves a folder that is not empty yet to the exit of the
-  /// process; this implementation does so only if the tracker does not attribute references, as
-  /// loky's.
-  ///
-  /// Errors          the first error of release; the rest is done all the same.
-  /// Crossings       release; delete_folder's without attributed references.
-  Status unlink_temporary_resources(const std::optional<std::string>& context = {});
-
-  /// Ends the names of the files that this manager still owns, whichever process holds them; the
-  /// files remain.
-  ///
-  /// Errors          the first error of forget; the rest is done all the same.
-  Status unregister_temporary_resources(const std::optional<std::string>& context = {});
-
-  /// Deletes the folder and forgets the context. A folder that cannot be deleted now is left to the
-  /// exit of the process; that is not an error.
-  ///
-  /// Errors          operation_not_permitted.
-  Status try_delete_folder(bool allow_non_empty, const std::optional<std::string>& context = {});
-
-  /// The method of joblib 1.3: unlink_temporary_resources, or with `force` unregister and delete.
-  ///
-  /// Errors          as those.
-  Status clean_temporary_resources(const std::optional<std::string>& context = {},
-                                   CleanUpOptions options = {});
+  /// Errors          the first error of release, or with `force` of forget; the rest is done all
+  ///                 the same.
+  /// Crossings       release; delete_folder's with an option, or without attributed references.
+  Status clean_up(const std::optional<std::string>& context = {}, CleanUpOptions options = {});
 
  private:
+  friend class joblib::TemporaryResourcesManager;
   struct Context;
   /// A folder that was created: the manager holds a reference to it.
   struct Folder;
@@ -193,6 +176,9 @@ class TemporaryResources {
   void remember(const std::string& folder) LASTREF_REQUIRES(*monitor_);
   std::unique_ptr<os::ExitHook> make_exit_hook(const std::shared_ptr<Folder>& folder)
       LASTREF_REQUIRES(*monitor_);
+  /// See unregister_temporary_resources and try_delete_folder.
+  Status forget_all_files(const std::optional<std::string>& context);
+  Status delete_folders(bool allow_non_empty, const std::optional<std::string>& context);
   std::map<std::string, ContextPtr> take_contexts(const std::optional<std::string>& id)
       LASTREF_REQUIRES(*monitor_);
   Status let_go_of_files(Folder& folder) LASTREF_REQUIRES(*monitor_);

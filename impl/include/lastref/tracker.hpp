@@ -29,10 +29,6 @@ inline constexpr std::array ignored_signals = {
 /// or 2 if the tracker could not start, with the reason on standard error.
 int run(os::Os& os, std::span<const std::string> arguments) noexcept;
 
-/// Loky mode: reads the line protocol of loky's resource tracker from one pipe until its end. Takes
-/// ownership of the pipe.
-int run_loky(os::Os& os, os::Fd pipe) noexcept;
-
 /// The result of a sweep.
 struct Swept {
   std::size_t trees = 0;  ///< orphaned trees that were removed

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <lastref/joblib.hpp>
 #include <lastref/npy.hpp>
 
 #include "property_tests/impl/backends/fixture.hpp"
@@ -180,7 +181,7 @@ TEST_P(BackendContract, no_jobs_are_an_error_and_leave_it_unready_B2_B3) {
 }
 
 TEST_P(BackendContract, no_exceptions_are_told_apart_and_a_batch_is_one_task_at_first_B1) {
-  EXPECT_TRUE(backend->get_exceptions().empty());
+  EXPECT_TRUE(joblib::get_exceptions(*backend).empty());
   EXPECT_EQ(backend->compute_batch_size(), 1U);
 }
 

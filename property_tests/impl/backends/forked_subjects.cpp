@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <lastref/cache.hpp>
+#include <lastref/joblib.hpp>
 #include <lastref/npy.hpp>
 #include <lastref/reducers.hpp>
 #include <lastref/tracker_client.hpp>
@@ -146,16 +147,18 @@ struct ResourcesSubject final : Subject {
         {"lend", [this] { return code_of(manager->lend(*file)); }},
         {"release", [this] { return code_of(manager->release(*file)); }},
         {"unregister_temporary_resources",
-         [this] { return code_of(manager->unregister_temporary_resources()); }},
+         [this] { return code_of(joblib_manager.unregister_temporary_resources()); }},
         {"unlink_temporary_resources",
-         [this] { return code_of(manager->unlink_temporary_resources()); }},
-        {"try_delete_folder", [this] { return code_of(manager->try_delete_folder(true)); }},
+         [this] { return code_of(joblib_manager.unlink_temporary_resources()); }},
+        {"try_delete_folder", [this] { return code_of(joblib_manager.try_delete_folder(true)); }},
         {"clean_temporary_resources",
-         [this] { return code_of(manager->clean_temporary_resources()); }},
+         [this] { return code_of(joblib_manager.clean_temporary_resources()); }},
+        {"clean_up", [this] { return code_of(manager->clean_up()); }},
     };
   }
 
   std::unique_ptr<TemporaryResources> manager;
+  joblib::TemporaryResourcesManager joblib_manager{*manager};
   std::shared_ptr<const TemporaryFile> file;
 };
 
@@ -291,7 +294,6 @@ struct BackendSubject final : Subject {
         {"compute_batch_size", plainly([this] { return backend->compute_batch_size(); })},
         {"batch_completed",
          plainly([this] { return (backend->batch_completed(1, std::chrono::seconds(1)), 0); })},
-        {"get_exceptions", plainly([this] { return backend->get_exceptions(); })},
         {"start_call", [this] { return code_of(backend->start_call()); }},
         {"release_input", plainly([this] {
            return (backend->release_input(add_up.arguments[0].get_if<Array>()->identity()), 0);
@@ -350,7 +352,8 @@ const Row rows[] = {
     {"WeakArrayKeyMap", {{"WeakArrayKeyMap", "weak_array_key_map.hpp"}}, make<MapSubject>},
     {"Array", {}, make<ArraySubject>},
     {"TemporaryResources",
-     {{"TemporaryResources", "temporary_resources.hpp"}},
+     {{"TemporaryResources", "temporary_resources.hpp"},
+      {"TemporaryResourcesManager", "joblib.hpp"}},
      make<ResourcesSubject>},
     {"Client", {{"Client", "tracker_client.hpp"}}, make<ClientSubject>, true},
     {"Session", {}, make<SessionSubject>},

@@ -106,7 +106,7 @@ RC_GTEST_PROP(ForwardProperties, every_array_arrives_as_it_was_R4_R5, ()) {
       RC_ASSERT(rebuilt.memory()->writable() == is_writable);
     }
   }
-  RC_ASSERT(fixture.resources->clean_temporary_resources().has_value());
+  RC_ASSERT(fixture.resources->clean_up().has_value());
   if (!unlinks) {
     for (const std::string& name : fixture.counts.names(ResourceType::file)) {
       RC_ASSERT(fixture.worker->release(file_at(name)).has_value());
@@ -222,7 +222,7 @@ TEST(Forward, takes_one_keep_alive_for_each_life_of_a_file_R4_M4) {
       }
       EXPECT_TRUE(paths.insert(path).second) << "a name of an earlier life";
       EXPECT_EQ(fixture.counts.said("register", path), 1U);
-      EXPECT_TRUE(fixture.resources->clean_temporary_resources("the same"));
+      EXPECT_TRUE(fixture.resources->clean_up("the same"));
       EXPECT_FALSE(fixture.os.status_at(path));
     }
     EXPECT_THAT(fixture.counts.misuse, IsEmpty());
@@ -360,7 +360,7 @@ TEST(Forward, after_a_clean_up_sends_by_a_new_file_or_says_canceled_R4_M5) {
   ASSERT_TRUE(fixture.resources->set_current_context("a"));
   const Array array = patterned(1000);
   const std::string path = fixture.send(array).memory()->file()->path;
-  EXPECT_TRUE(fixture.resources->clean_temporary_resources("a"));
+  EXPECT_TRUE(fixture.resources->clean_up("a"));
   const auto late = fixture.forward->reduce(array);
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, std::errc::operation_canceled);

@@ -132,7 +132,7 @@ TEST_F(Growth, has_none_with_the_calls_that_an_array_is_sent_in_E12) {
     const std::string context = "call" + std::to_string(call);
     ASSERT_TRUE(resources_->set_current_context(context));
     send(array);
-    ASSERT_TRUE(resources_->clean_temporary_resources(context));
+    ASSERT_TRUE(resources_->clean_up(context));
     ASSERT_TRUE(forward_->release_gone());
   });
   EXPECT_THAT(folder_.names(), IsEmpty());
@@ -182,7 +182,7 @@ TEST_F(Growth, has_none_with_the_folders_that_a_slow_tracker_had_left_E12) {
       const std::string context = "call" + std::to_string(++calls);
       ASSERT_TRUE(resources->set_current_context(context));
       ASSERT_TRUE(resources->publish([](os::Fd) { return ok(); }));
-      ASSERT_TRUE(resources->clean_temporary_resources(context));
+      ASSERT_TRUE(resources->clean_up(context));
     }
   };
   constexpr int few = 200;

@@ -13,6 +13,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <lastref/joblib.hpp>
+
 #include "property_tests/impl/reducers/send_fixture.hpp"
 
 namespace lastref {
@@ -92,11 +94,11 @@ class Journeys {
       case Act::invalidate:
         return invalidate(step.which % slots);
       case Act::clean:
-        must_be(fixture_.resources->clean_temporary_resources(context_of(step.which)));
+        must_be(fixture_.resources->clean_up(context_of(step.which)));
         return forget(context_of(step.which), /*keeps_files=*/false);
       case Act::try_delete:
-        must_be(fixture_.resources->try_delete_folder(/*allow_non_empty=*/false,
-                                                      context_of(step.which)));
+        must_be(joblib::TemporaryResourcesManager(*fixture_.resources)
+                    .try_delete_folder(/*allow_non_empty=*/false, context_of(step.which)));
         return forget(context_of(step.which), /*keeps_files=*/true);
       case Act::enter:
         must_be(fixture_.resources->set_current_context(context_of(step.which)));

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <lastref/joblib.hpp>
 #include <lastref/npy.hpp>
 
 #include "property_tests/impl/reducers/send_fixture.hpp"
@@ -320,7 +321,7 @@ TEST(Worker, sends_on_a_temporary_file_that_then_outlives_its_own_view_R6_R7) {
       first.reference->release_ownership();
     }
     first.reference.reset();
-    ASSERT_TRUE(fixture.resources->clean_temporary_resources());
+    ASSERT_TRUE(fixture.resources->clean_up());
     EXPECT_EQ(fixture.counts.of(path), 1U);
     auto second = std::optional(must(onward.reduce(must(mine->transpose()))));
     EXPECT_TRUE(std::get<StridedFromMemmap>(second->reduction).unlink);
@@ -382,9 +383,9 @@ TEST(Factory, installs_a_pair_with_the_usual_options_R11) {
   EXPECT_EQ(usual.verbose, 0);
   SendFixture fixture;
   const auto receiver = std::make_shared<Receiver>(fixture.os, fixture.worker);
-  ReducerRegistry forth;
-  ReducerRegistry back;
-  must(get_memmapping_reducers(
+  joblib::ReducerRegistry forth;
+  joblib::ReducerRegistry back;
+  must(joblib::get_memmapping_reducers(
       fixture.os, {fixture.parent, fixture.resources, receiver}, {.max_nbytes = 100}, forth, back));
   const Array plain = patterned(1000);
   const Array map = must(Array::over(must(Memory::map_anonymous(fixture.os, 4096)),
@@ -395,7 +396,7 @@ TEST(Factory, installs_a_pair_with_the_usual_options_R11) {
     const Array rebuilt = must(receiver->rebuild(sent.reduction));
     EXPECT_TRUE(contents_equal(rebuilt, array));
     EXPECT_TRUE(std::holds_alternative<ByValue>(must(reduce(back, rebuilt)).reduction));
-    EXPECT_TRUE(std::holds_alternative<ByValue>(must(reduce({}, array)).reduction));
+    EXPECT_TRUE(std::holds_alternative<ByValue>(must(joblib::reduce({}, array)).reduction));
     EXPECT_TRUE(std::get<StridedFromMemmap>(must(reduce(forth, rebuilt)).reduction).unlink);
   }
 }

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <lastref/joblib.hpp>
 #include <lastref/owners.hpp>
 #include <lastref/temporary_resources.hpp>
 
@@ -79,19 +80,18 @@ pretend::Trial lives_that_end_by(const End& end) {
 
 TEST(FailingMemory, fails_no_manager_whose_folder_is_unlinked_E10) {
   fail_each_allocation(lives_that_end_by([](auto& resources, const auto& context) {
-    return resources.unlink_temporary_resources(context);
+    return joblib::TemporaryResourcesManager(resources).unlink_temporary_resources(context);
   }));
 }
 
 TEST(FailingMemory, fails_no_manager_whose_folder_is_cleaned_by_force_E10) {
-  fail_each_allocation(lives_that_end_by([](auto& resources, const auto&) {
-    return resources.clean_temporary_resources({}, {.force = true});
-  }));
+  fail_each_allocation(lives_that_end_by(
+      [](auto& resources, const auto&) { return resources.clean_up({}, {.force = true}); }));
 }
 
 TEST(FailingMemory, fails_no_manager_whose_folder_is_deleted_E10) {
   fail_each_allocation(lives_that_end_by([](auto& resources, const auto&) {
-    return resources.try_delete_folder(/*allow_non_empty=*/true);
+    return joblib::TemporaryResourcesManager(resources).try_delete_folder(/*allow_non_empty=*/true);
   }));
 }
 

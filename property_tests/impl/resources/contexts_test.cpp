@@ -13,6 +13,8 @@
 #include <rapidcheck/gtest.h>
 #include <rapidcheck/state.h>
 
+#include <lastref/joblib.hpp>
+
 #include "property_tests/impl/resources/manager_fixture.hpp"
 #include "property_tests/support/exclusive_lock.hpp"
 
@@ -26,6 +28,10 @@ using pretend::must;
 using testing::IsEmpty;
 using testing::SizeIs;
 
+joblib::TemporaryResourcesManager joblib_of(const ManagerFixture& fixture) {
+  return joblib::TemporaryResourcesManager(*fixture.resources);
+}
+
 TEST(Contexts, make_and_register_nothing_before_the_first_file_M2) {
   ManagerFixture fixture;
   EXPECT_TRUE(fixture.resources->register_new_context("a"));
@@ -33,8 +39,8 @@ TEST(Contexts, make_and_register_nothing_before_the_first_file_M2) {
   EXPECT_TRUE(fixture.resources->set_current_context("b"));
   EXPECT_TRUE(must(fixture.resources->resolve_temp_folder_name()).path.ends_with("_b"));
   EXPECT_THAT(fixture.folder.names(), IsEmpty());
-  EXPECT_TRUE(fixture.resources->clean_temporary_resources("a"));
-  EXPECT_TRUE(fixture.resources->clean_temporary_resources());
+  EXPECT_TRUE(joblib_of(fixture).clean_temporary_resources("a"));
+  EXPECT_TRUE(joblib_of(fixture).clean_temporary_resources());
   fixture.resources.reset();
   EXPECT_EQ(fixture.counts.said("register"), 0U);
   EXPECT_EQ(fixture.counts.said("release"), 0U);
@@ -167,8 +173,8 @@ TEST(CleanUp, twice_lets_go_once_and_receivers_keep_what_they_hold_M4_M5) {
     ASSERT_TRUE(fixture.worker->hold(file_at(file->path())));
     ASSERT_TRUE(fixture.worker->hold(file_at(file->path())));
     const auto clean = [&](const std::optional<std::string>& context) {
-      return old_verb ? fixture.resources->unlink_temporary_resources(context)
-                      : fixture.resources->clean_temporary_resources(context);
+      return old_verb ? joblib_of(fixture).unlink_temporary_resources(context)
+                      : joblib_of(fixture).clean_temporary_resources(context);
     };
     EXPECT_TRUE(clean("a"));
     EXPECT_TRUE(clean("a"));
@@ -196,7 +202,7 @@ TEST(CleanUp, by_force_ends_every_name_and_deletes_what_is_there_M5) {
     const auto file = must(fixture.publish());
     ASSERT_TRUE(fixture.worker->hold(file_at(file->path())));
     fixture.folder.write(file->path().substr(fixture.folder.path().size() + 1) + ".stranger");
-    EXPECT_TRUE(fixture.resources->clean_temporary_resources({}, {.force = true}));
+    EXPECT_TRUE(joblib_of(fixture).clean_temporary_resources({}, {.force = true}));
     EXPECT_THAT(fixture.folder.names(), IsEmpty());
     EXPECT_TRUE(fixture.counts.empty());
     EXPECT_EQ(fixture.counts.said("forget", file->path()), 1U);
@@ -210,7 +216,7 @@ TEST(CleanUp, that_allows_a_folder_with_contents_lets_go_and_deletes_M5) {
   ManagerFixture fixture;
   const auto file = must(fixture.publish());
   ASSERT_TRUE(fixture.worker->hold(file_at(file->path())));
-  EXPECT_TRUE(fixture.resources->clean_temporary_resources({}, {.allow_non_empty = true}));
+  EXPECT_TRUE(joblib_of(fixture).clean_temporary_resources({}, {.allow_non_empty = true}));
   EXPECT_THAT(fixture.folder.names(), IsEmpty());
   EXPECT_EQ(fixture.counts.of(file->path()), 1U);
   EXPECT_TRUE(fixture.worker->release(file_at(file->path())));
@@ -223,17 +229,17 @@ TEST(CleanUp, of_names_leaves_the_files_M4) {
   ASSERT_TRUE(fixture.resources->set_current_context("a"));
   const auto file = must(fixture.publish());
   ASSERT_TRUE(fixture.worker->hold(file_at(file->path())));
-  EXPECT_TRUE(fixture.resources->unregister_temporary_resources("never"));
+  EXPECT_TRUE(joblib_of(fixture).unregister_temporary_resources("never"));
   EXPECT_EQ(fixture.counts.of(file->path()), 2U);
-  EXPECT_TRUE(fixture.resources->unregister_temporary_resources("a"));
-  EXPECT_TRUE(fixture.resources->unregister_temporary_resources());
+  EXPECT_TRUE(joblib_of(fixture).unregister_temporary_resources("a"));
+  EXPECT_TRUE(joblib_of(fixture).unregister_temporary_resources());
   EXPECT_EQ(fixture.counts.of(file->path()), 0U);
   EXPECT_EQ(fixture.counts.said("forget", file->path()), 1U);
   EXPECT_TRUE(fixture.os.status_at(file->path()));
   EXPECT_EQ(must(fixture.resources->lend(*file)).has_value(), false);
   // The context remains usable.
   EXPECT_TRUE(fixture.publish());
-  EXPECT_TRUE(fixture.resources->clean_temporary_resources());
+  EXPECT_TRUE(joblib_of(fixture).clean_temporary_resources());
   EXPECT_THAT(fixture.folder.names(), IsEmpty());
   EXPECT_TRUE(fixture.counts.empty());
 }
@@ -242,7 +248,7 @@ TEST(CleanUp, of_the_folder_alone_leaves_it_to_the_end_if_it_is_not_empty_M4_M6)
   for (const bool attributed : {true, false}) {
     ManagerFixture fixture(attributed);
     const auto file = must(fixture.publish());
-    EXPECT_TRUE(fixture.resources->try_delete_folder(/*allow_non_empty=*/false));
+    EXPECT_TRUE(joblib_of(fixture).try_delete_folder(/*allow_non_empty=*/false));
     EXPECT_TRUE(fixture.os.status_at(file->path()));
     EXPECT_EQ(fixture.os.said, "");
     EXPECT_FALSE(fixture.publish());
@@ -259,7 +265,7 @@ TEST(CleanUp, of_a_folder_with_contents_ends_their_names_M4) {
   for (const bool attributed : {true, false}) {
     ManagerFixture fixture(attributed);
     ASSERT_TRUE(fixture.publish());
-    EXPECT_TRUE(fixture.resources->try_delete_folder(/*allow_non_empty=*/true));
+    EXPECT_TRUE(joblib_of(fixture).try_delete_folder(/*allow_non_empty=*/true));
     EXPECT_THAT(fixture.folder.names(), IsEmpty());
     EXPECT_THAT(fixture.counts.names(ResourceType::folder), IsEmpty());
     // Removed files are not counted any more.
@@ -276,10 +282,10 @@ TEST(CleanUp, without_attribution_deletes_an_empty_folder_and_leaves_another_to_
   ASSERT_TRUE(fixture.resources->set_current_context("b"));
   const auto kept = must(fixture.publish());
   ASSERT_TRUE(fixture.worker->hold(file_at(kept->path())));
-  EXPECT_TRUE(fixture.resources->unlink_temporary_resources("a"));
+  EXPECT_TRUE(joblib_of(fixture).unlink_temporary_resources("a"));
   EXPECT_THAT(fixture.counts.names(ResourceType::folder), SizeIs(1));
-  EXPECT_TRUE(fixture.resources->unlink_temporary_resources("b"));
-  EXPECT_TRUE(fixture.resources->unlink_temporary_resources("b"));
+  EXPECT_TRUE(joblib_of(fixture).unlink_temporary_resources("b"));
+  EXPECT_TRUE(joblib_of(fixture).unlink_temporary_resources("b"));
   EXPECT_EQ(fixture.counts.of(kept->path()), 1U);
   EXPECT_TRUE(fixture.os.status_at(kept->path()));
   EXPECT_EQ(fixture.os.hooks(), 1U);
@@ -300,7 +306,7 @@ TEST(CleanUp, forgets_a_context_whose_folder_is_absent_M5) {
       const auto file = must(fixture.publish());
       const auto folder = must(fixture.resources->resolve_temp_folder_name());
       fixture.folder.remove(folder.path.substr(fixture.folder.path().size() + 1));
-      EXPECT_TRUE(fixture.resources->clean_temporary_resources("a", {.force = force}));
+      EXPECT_TRUE(joblib_of(fixture).clean_temporary_resources("a", {.force = force}));
       EXPECT_TRUE(fixture.counts.empty());
       EXPECT_EQ(fixture.os.hooks(), 0U);
       const auto late = fixture.publish();
@@ -314,7 +320,7 @@ TEST(CleanUp, is_not_undone_by_who_comes_late_M2_M5) {
   ManagerFixture fixture;
   ASSERT_TRUE(fixture.resources->set_current_context("a"));
   const auto early = must(fixture.publish());
-  EXPECT_TRUE(fixture.resources->clean_temporary_resources("a"));
+  EXPECT_TRUE(joblib_of(fixture).clean_temporary_resources("a"));
   const auto late = fixture.publish();
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, std::errc::operation_canceled);
@@ -326,7 +332,7 @@ TEST(CleanUp, is_not_undone_by_who_comes_late_M2_M5) {
   EXPECT_TRUE(fixture.resources->register_new_context("a"));
   const auto again = must(fixture.publish());
   EXPECT_NE(again->path(), early->path());
-  EXPECT_TRUE(fixture.resources->clean_temporary_resources("a"));
+  EXPECT_TRUE(joblib_of(fixture).clean_temporary_resources("a"));
   EXPECT_TRUE(fixture.counts.empty());
   EXPECT_THAT(fixture.counts.misuse, IsEmpty());
 }
@@ -336,12 +342,12 @@ TEST(CleanUp, leaves_a_folder_to_the_context_if_that_comes_back_M2_M4) {
     ManagerFixture fixture(attributed);
     ASSERT_TRUE(fixture.resources->set_current_context("a"));
     const auto early = must(fixture.publish());
-    EXPECT_TRUE(fixture.resources->try_delete_folder(/*allow_non_empty=*/false));
+    EXPECT_TRUE(joblib_of(fixture).try_delete_folder(/*allow_non_empty=*/false));
     ASSERT_TRUE(fixture.resources->set_current_context("a"));
     const auto late = must(fixture.publish());
     EXPECT_EQ(fixture.os.hooks(), 1U);
     EXPECT_TRUE(fixture.os.status_at(early->path()));
-    EXPECT_TRUE(fixture.resources->clean_temporary_resources());
+    EXPECT_TRUE(joblib_of(fixture).clean_temporary_resources());
     EXPECT_THAT(fixture.folder.names(), IsEmpty());
     EXPECT_TRUE(fixture.counts.empty());
     EXPECT_EQ(fixture.os.hooks(), 0U);
@@ -353,7 +359,7 @@ TEST(CleanUp, of_a_folder_with_contents_leaves_their_references_to_receivers_M4)
   ManagerFixture fixture;
   const auto file = must(fixture.publish());
   ASSERT_TRUE(fixture.worker->hold(file_at(file->path())));
-  EXPECT_TRUE(fixture.resources->try_delete_folder(/*allow_non_empty=*/true));
+  EXPECT_TRUE(joblib_of(fixture).try_delete_folder(/*allow_non_empty=*/true));
   EXPECT_EQ(fixture.counts.of(file->path()), 1U);
   EXPECT_TRUE(fixture.worker->release(file_at(file->path())));
   EXPECT_TRUE(fixture.counts.empty());
@@ -366,7 +372,7 @@ TEST(CleanUp, while_a_file_is_written_lets_it_go_too_M5_R12) {
       ManagerFixture fixture(attributed);
       ASSERT_TRUE(fixture.resources->set_current_context("a"));
       const auto late = fixture.resources->publish([&](os::Fd fd) {
-        EXPECT_TRUE(fixture.resources->clean_temporary_resources("a", {.force = force}));
+        EXPECT_TRUE(joblib_of(fixture).clean_temporary_resources("a", {.force = force}));
         EXPECT_TRUE(fixture.resources->set_current_context("a"));
         return fixture.write(fd);
       });
@@ -469,11 +475,11 @@ TEST(Manager, in_a_forked_child_cleans_nothing_and_says_so_M3) {
   EXPECT_TRUE(is_refused(fixture.resources->set_current_context("b").error()));
   EXPECT_TRUE(is_refused(fixture.resources->register_new_context("b").error()));
   EXPECT_TRUE(is_refused(fixture.resources->resolve_temp_folder_name().error()));
-  EXPECT_TRUE(is_refused(fixture.resources->unlink_temporary_resources().error()));
-  EXPECT_TRUE(is_refused(fixture.resources->unregister_temporary_resources().error()));
-  EXPECT_TRUE(is_refused(fixture.resources->try_delete_folder(true).error()));
+  EXPECT_TRUE(is_refused(joblib_of(fixture).unlink_temporary_resources().error()));
+  EXPECT_TRUE(is_refused(joblib_of(fixture).unregister_temporary_resources().error()));
+  EXPECT_TRUE(is_refused(joblib_of(fixture).try_delete_folder(true).error()));
   EXPECT_TRUE(
-      is_refused(fixture.resources->clean_temporary_resources({}, {.force = true}).error()));
+      is_refused(joblib_of(fixture).clean_temporary_resources({}, {.force = true}).error()));
   fixture.resources.reset();
   EXPECT_TRUE(fixture.os.status_at(file->path()));
   EXPECT_EQ(fixture.counts.of(file->path()), 1U);

@@ -57,7 +57,7 @@ TEST(Dump, that_fails_at_any_call_leaves_no_file_and_no_count_R12) {
           ASSERT_TRUE(again);
           EXPECT_EQ(must(fixture.os.status_at((*again)->path())).size, 5U);
         }
-        ASSERT_TRUE(fixture.resources->clean_temporary_resources());
+        ASSERT_TRUE(fixture.resources->clean_up());
         EXPECT_THAT(fixture.folder.names(), IsEmpty());
         EXPECT_TRUE(fixture.counts.empty());
         EXPECT_THAT(fixture.counts.misuse, IsEmpty());
@@ -80,7 +80,7 @@ TEST(Dump, that_cannot_be_counted_is_not_made_R12) {
     EXPECT_THAT(fixture.counts.names(ResourceType::file), IsEmpty());
     EXPECT_EQ(fixture.folder.names().size(), at);
     EXPECT_TRUE(fixture.publish());
-    EXPECT_TRUE(fixture.resources->clean_temporary_resources());
+    EXPECT_TRUE(fixture.resources->clean_up());
     EXPECT_TRUE(fixture.counts.empty());
   }
 }
@@ -270,7 +270,7 @@ TEST(Dump, makes_a_folder_that_was_removed_anew_M2) {
     remove();
     EXPECT_FALSE(fixture.publish());
     fixture.os.after = nullptr;
-    EXPECT_TRUE(fixture.resources->clean_temporary_resources());
+    EXPECT_TRUE(fixture.resources->clean_up());
     EXPECT_TRUE(fixture.counts.empty());
     EXPECT_THAT(fixture.counts.misuse, IsEmpty());
   }
@@ -306,7 +306,7 @@ TEST(Fallback, from_shared_memory_at_any_call_of_the_first_dump_M1) {
       EXPECT_THAT(fixture.counts.names(ResourceType::folder), SizeIs(1));
       EXPECT_EQ(must(fixture.resources->resolve_temp_folder_name()).use_shared_mem, !is_in_tmp);
       EXPECT_EQ(fixture.os.hooks(), 1U);
-      ASSERT_TRUE(fixture.resources->clean_temporary_resources());
+      ASSERT_TRUE(fixture.resources->clean_up());
       EXPECT_TRUE(fixture.counts.empty());
       EXPECT_THAT(fixture.counts.misuse, IsEmpty());
       fixture.remove_both();
@@ -359,7 +359,7 @@ TEST(Fallback, is_shared_memory_with_little_space_where_nothing_else_is_usable_M
   ASSERT_TRUE(small) << describe(small.error());
   EXPECT_TRUE((*small)->path().starts_with("/dev/shm/"));
   fixture.os.director = nullptr;
-  EXPECT_TRUE(fixture.resources->clean_temporary_resources());
+  EXPECT_TRUE(fixture.resources->clean_up());
   EXPECT_TRUE(fixture.counts.empty());
   EXPECT_THAT(fixture.counts.misuse, IsEmpty());
   fixture.remove_both();
@@ -414,7 +414,7 @@ TEST(Fallback, takes_a_file_along_that_was_being_written_there_M1) {
   });
   ASSERT_TRUE(outer) << describe(outer.error());
   EXPECT_TRUE(inner.starts_with("/tmp/"));
-  EXPECT_TRUE(fixture.resources->clean_temporary_resources());
+  EXPECT_TRUE(fixture.resources->clean_up());
   EXPECT_EQ(fixture.folder.names(), (std::vector<std::string>{"shm", "tmp"}));
   EXPECT_TRUE(fixture.counts.empty());
   EXPECT_THAT(fixture.counts.misuse, IsEmpty());
@@ -436,7 +436,7 @@ TEST(Fallback, is_everybodys_who_fails_there_M1) {
   });
   ASSERT_TRUE(outer) << describe(outer.error());
   EXPECT_TRUE((*outer)->path().starts_with("/tmp/"));
-  EXPECT_TRUE(fixture.resources->clean_temporary_resources());
+  EXPECT_TRUE(fixture.resources->clean_up());
   EXPECT_EQ(fixture.folder.names(), (std::vector<std::string>{"shm", "tmp"}));
   EXPECT_TRUE(fixture.counts.empty());
   fixture.remove_both();

@@ -48,7 +48,7 @@ TEST(Threads, all_find_another_location_when_shared_memory_fails_M1) {
       }
     });
     EXPECT_EQ(wrong, 0);
-    EXPECT_TRUE(fixture.resources->clean_temporary_resources());
+    EXPECT_TRUE(fixture.resources->clean_up());
     EXPECT_EQ(fixture.folder.names(), (std::vector<std::string>{"shm", "tmp"}));
     EXPECT_TRUE(fixture.counts.empty());
     EXPECT_THAT(fixture.counts.misuse, IsEmpty());
@@ -64,7 +64,7 @@ TEST(Threads, publish_into_a_context_that_others_clean_up_or_are_told_M5_R12) {
     run_together(fixture.os, [&](int thread) {
       for (int time = 0; time < 50; ++time) {
         if (thread == 0) {
-          wrong += fixture.resources->clean_temporary_resources("a", {.force = force}) ? 0 : 1;
+          wrong += fixture.resources->clean_up("a", {.force = force}) ? 0 : 1;
           wrong += fixture.resources->set_current_context("a") ? 0 : 1;
           continue;
         }
@@ -80,7 +80,7 @@ TEST(Threads, publish_into_a_context_that_others_clean_up_or_are_told_M5_R12) {
       }
     });
     EXPECT_EQ(wrong, 0);
-    EXPECT_TRUE(fixture.resources->clean_temporary_resources({}, {.force = force}));
+    EXPECT_TRUE(fixture.resources->clean_up({}, {.force = force}));
     fixture.resources.reset();
     EXPECT_THAT(fixture.folder.names(), IsEmpty());
     EXPECT_TRUE(fixture.counts.empty());

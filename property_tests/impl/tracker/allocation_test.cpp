@@ -18,7 +18,7 @@
 #include <gtest/gtest.h>
 
 #include <lastref/kernel_os.hpp>
-#include <lastref/loky_client.hpp>
+#include <lastref/loky.hpp>
 #include <lastref/owners.hpp>
 #include <lastref/tracker.hpp>
 #include <lastref/tracker_client.hpp>

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <lastref/loky_client.hpp>
+#include <lastref/loky.hpp>
 
 #include "property_tests/impl/tracker/generators.hpp"
 #include "property_tests/impl/tracker/pretend_process.hpp"

@@ -148,7 +148,7 @@ int be_parent(os::Os& os, const std::vector<std::string>& arguments) {
     static_cast<void>(sent->arrived());
     path = std::get<LoadTemporaryMemmap>(sent->reduction).filename;
     if (number % 3 == 2) {
-      static_cast<void>(resources->clean_temporary_resources());
+      static_cast<void>(resources->clean_up());
       static_cast<void>(resources->set_current_context(std::to_string(number)));
     }
   }

@@ -1,9 +1,12 @@
-// LokyClient: references counted by a loky tracker, over loky's line protocol.
+// loky: the line protocol of loky's tracker, from both sides: a client of it, and a tracker that
+// speaks it.
 #pragma once
 
+#include <memory>
 #include <string_view>
 
 #include <lastref/os.hpp>
+#include <lastref/references.hpp>
 #include <lastref/resource.hpp>
 
 namespace lastref::tracker {
@@ -37,4 +40,15 @@ class LokyClient {
   os::Fd pipe_;
 };
 
+/// Loky mode: reads the line protocol of loky's resource tracker from one pipe until its end. Takes
+/// ownership of the pipe.
+int run_loky(os::Os& os, os::Fd pipe) noexcept;
+
 }  // namespace lastref::tracker
+
+namespace lastref {
+
+/// References counted by a loky tracker.
+std::shared_ptr<References> references_of(std::shared_ptr<tracker::LokyClient> client);
+
+}  // namespace lastref
