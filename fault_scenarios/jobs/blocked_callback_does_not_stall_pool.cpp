@@ -43,7 +43,8 @@ class Root {
     LASTREF_CHECK(product.operation("configure",
                                     [&] { return status_of(backend_.configure({.n_jobs = 2})); }));
     const Status waited = product.operation("wait for results", [&] { return wait_for_results(); });
-    const Status aside = product.operation("step aside", [&] { return yield_io_thread(); });
+    const Status aside =
+        product.operation("yield the I/O thread", [&] { return yield_io_thread(); });
     const Status run =
         product.operation("run after a long task", [&] { return run_after_long_task(); });
     const Status ended = product.operation("terminate", [&] { return backend_.terminate(); });
@@ -82,21 +83,22 @@ class Root {
     stage_.wait_for_quiet();  // Both receiving threads are idle again.
     const auto free = std::make_shared<Late>(stage_);
     const auto first = backend_.apply_inline({{"after", {"both are asked"}}}, [&](BatchOutcome&) {
-      must(backend_.yield_io_thread(/*waits=*/true, *free), served, "no thread could step aside");
-      stage_.tell("one thread has stepped aside");
+      must(backend_.yield_io_thread(/*waits=*/true, *free), served, "no thread could be yielded");
+      stage_.tell("one thread has been yielded");
       must(stage_.await("the other has tried"), served, "another batch has no answer");
     });
     const auto second =
-        backend_.apply_inline({{"after", {"one thread has stepped aside"}}}, [&](BatchOutcome&) {
-          must(
-              !backend_.yield_io_thread(/*waits=*/true, *kept_), served, "both have stepped aside");
+        backend_.apply_inline({{"after", {"one thread has been yielded"}}}, [&](BatchOutcome&) {
+          must(!backend_.yield_io_thread(/*waits=*/true, *kept_),
+               served,
+               "both threads were yielded");
           stage_.tell("the other has tried");
         });
     stage_.tell("both are asked");
     stage_.await("the other has tried");
     const Status run = first_failure({result_of(first), result_of(second)});
     must(stage_.await("the late thread has resumed"),
-         "E13: a thread that could not step aside resumes when another is free",
+         "E13: work of a thread that could not be yielded resumes when another is free",
          "it has not resumed");
     return run;
   }

@@ -82,13 +82,13 @@ const RegisteredScenario registered([] {
           "descriptors are free again.",
       .rows = {"E10"},
       .roles = {{"root", root}, {"member", member}, {"refused", refused}},
-      .expected_noise = {"nobody can be let in for now"},
+      .expected_noise = {"not accepting connections"},
       // A late announcement may leave a gap with space for a connection, but not for its process:
       // that process gets another message.
       .possible_noise = {"refused a connection: no descriptor is free for it",
                          "with descriptors for which this process has no space",
                          "no descriptor is left to spare",
-                         "to the end nobody more could be let in"},
+                         "could not accept connections any more"},
       .failing_operations = {"join"},
       .outside_matrix = "its two lasting limits are already faults",
   };

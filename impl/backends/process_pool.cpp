@@ -157,7 +157,7 @@ bool ProcessPool::yield_io_thread(bool waits, PendingWork& work) {
     defer(work);
     return false;
   }
-  os_.hit(Probe::hearer_stepped_aside);
+  os_.hit(Probe::io_thread_yielded);
   leader.is_away = true;
   const bool others_wait = waits || !queue_.empty() || !awaiting_callback_.empty() || is_busy() ||
                            std::ranges::any_of(group_.workers(), [](const auto& worker) {
@@ -426,7 +426,7 @@ ProcessPool::Next ProcessPool::next(std::size_t at, JobPtr& job) {
 bool ProcessPool::may_lead(std::size_t at) {
   if (io_threads_[leader_].is_away && leader_ != at) {
     leader_ = at;
-    os_.hit(Probe::hearer_took_lead);
+    os_.hit(Probe::standby_took_lead);
     is_new_leader_ = true;
   }
   return leader_ == at;

@@ -9,8 +9,9 @@
 // deaths and decides which jobs are over. The other one is on standby. It decodes results that take
 // time, and runs callbacks that may take long. It takes the lead when the leader is away in a
 // callback (see yield_io_thread) and something needs a leader: a worker dies, or a thread cancels,
-// sends, or waits for results. Otherwise it sleeps, so that a brief callback needs no change of
-// threads. If it cannot take over, the call that could not step aside is deferred until it is back.
+// sends, or waits for results. Otherwise it sleeps, so that a short callback needs no change of
+// threads. If it cannot take over, the call that could not yield its thread is deferred until the
+// other one is back.
 // A thread that waits for the results of a job decodes them and calls the callback itself if no
 // other thread has begun.
 //

@@ -55,7 +55,7 @@ Client::State::State(os::Os& os, std::optional<RootOptions> root, std::string tr
       monitor_(os.make_monitor()),
       paths_{.folder = std::move(tree)} {}
 
-/// Sends the queued releases before leaving: otherwise their names would seem to be left behind.
+/// Sends the queued releases before leaving: otherwise their names would seem to be leftovers.
 /// Waits for a slow tracker, but not for one that does not read.
 void Client::State::flush_on_exit() {
   const os::Instant deadline = os_.now() + patience_at_leave;

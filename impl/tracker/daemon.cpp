@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds pause_after_failure{50};
 constexpr std::chrono::milliseconds pause_between_looks{100};
 /// Each check after a pause twice as long: some minutes in total since a connection was lost.
 constexpr int looks_max = 12;
-/// What a round polls first: the listening socket, and what is done beside the loop.
+/// What a round polls first: the listening socket, and the background jobs.
 constexpr std::size_t own_items = 2;
 /// This many connections in a row may end before they are accepted; more are a failure.
 constexpr int aborted_max = 64;
@@ -233,8 +233,8 @@ Status Daemon::round(std::optional<std::chrono::nanoseconds> timeout) {
   const std::span polled(items);
   const bool again = accept_failures_ > 0 && os_.now() >= accept_again_;
   if (polled[0].hung_up) {
-    // A tracker before us had begun to end: whoever joins is refused, for good. There is always
-    // something to poll there, and never anybody to accept.
+    // A tracker before us had begun to end: processes that join are refused permanently. The
+    // socket is always ready, and never has a connection to accept.
     os_.hit(Probe::listener_was_shut);
     listener_.close_quietly();
   } else if (polled[0].readable || again) {
@@ -414,10 +414,10 @@ void Daemon::clean() {
   }
 }
 
-/// Whether nobody is left: no member, and no lock of a process that has yet to announce.
+/// Whether no process is left: no member, and no lock of a process that has yet to announce.
 Result<bool> Daemon::has_ended() {
   if (!core_.members().empty()) {
-    look_failures_ = 0;  // Whoever has come since is waited for, and not by the clock.
+    look_failures_ = 0;  // Waits for processes that joined since, without a time limit.
     return false;
   }
   if (core_.is_dropping() || !round_was_full_) {
@@ -463,7 +463,7 @@ void Daemon::accept_one(os::UniqueFd accepted) {
     if (++refused_ <= refusals_told_max) {
       os::report_quietly(os_, [&] {
         return "lastref tracker: refused a connection " +
-               (peer ? "of another user" : "of somebody unknown: " + describe(peer.error()));
+               (peer ? "of another user" : "of an unknown process: " + describe(peer.error()));
       });
     }
     return;
@@ -473,8 +473,8 @@ void Daemon::accept_one(os::UniqueFd accepted) {
   read_all(id);
 }
 
-/// There is no space for a connection, but for one that is told so at once and closed. Whether that
-/// was done; who had not yet spoken comes again.
+/// Without space for a connection, accepts one, reports that to it and closes it at once. Returns
+/// whether that was done. A process that has not sent anything yet connects again.
 bool Daemon::refuse_one(std::errc why) {
   if (!spare_) {
     return false;
@@ -524,7 +524,7 @@ Status Daemon::put_off_accepting(const Error& why) {
     os_.hit(Probe::accepting_put_off);
     round_was_full_ = false;
     os::report_quietly(
-        os_, [&] { return "lastref tracker: nobody can be let in for now: " + describe(why); });
+        os_, [&] { return "lastref tracker: not accepting connections: " + describe(why); });
   }
   const bool can_wait = is_want_of_space(why.code) && !connections_.empty();
   if (accept_failures_ >= (can_wait ? want_of_space_max : failures_max)) {
@@ -601,7 +601,8 @@ void Daemon::complain(ConnectionId about, std::string_view what, std::string_vie
 
 void Daemon::report_ledger_failure(const Resource& resource, const Error& why) noexcept {
   os::report_quietly(os_, [&] {
-    return "lastref tracker: could not strike " + to_text(resource) + ": " + describe(why);
+    return "lastref tracker: could not remove from the ledger: " + to_text(resource) + ": " +
+           describe(why);
   });
 }
 
@@ -705,12 +706,12 @@ Status Daemon::end() {
     return ok();
   }));
   LASTREF_CHECK(insist(os_, [this] { return clean_all(); }));
-  // After the deed, which must not wait for somebody to read.
+  // After the clean-up, which must not wait for a reader.
   for (const std::string& line : lines) {
     os::report_quietly(os_, line);
   }
   if (accept_failures_ > 0) {
-    os::report_quietly(os_, "lastref tracker: to the end nobody more could be let in");
+    os::report_quietly(os_, "lastref tracker: could not accept connections any more");
   }
   bool is_clean = false;
   LASTREF_CHECK(insist(os_, [&] {

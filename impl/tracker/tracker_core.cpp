@@ -231,7 +231,7 @@ void TrackerCore::handle(Connection& connection, Message& message) {
       }
       return;
     case Verb::reply:
-      complain(connection, "answers a question that nobody asked");
+      complain(connection, "replies without a request");
       return;
   }
 }

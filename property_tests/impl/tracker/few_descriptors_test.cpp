@@ -151,7 +151,7 @@ TEST_F(LonelyTracker, serves_who_is_there_though_it_can_let_nobody_in_E10) {
     let_rounds_pass();
     EXPECT_FALSE(folder_.exists("name"));
   }
-  EXPECT_THAT(end(), HasSubstr("nobody can be let in for now"));
+  EXPECT_THAT(end(), HasSubstr("not accepting connections"));
 }
 
 using UnequalMembers = pretend::TrackerInACopy;

@@ -51,7 +51,7 @@ TEST_F(RudeCaller, who_is_no_member_is_told_so_and_counts_for_nothing_T2) {
   EXPECT_TRUE(link_->received().entries.empty());
   const std::string said = end();
   EXPECT_THAT(said, HasSubstr("speaks before it has announced itself"));
-  EXPECT_THAT(said, HasSubstr("answers a question that nobody asked"));
+  EXPECT_THAT(said, HasSubstr("replies without a request"));
 }
 
 TEST_F(RudeCaller, who_announces_no_process_or_two_times_is_refused_T2) {
