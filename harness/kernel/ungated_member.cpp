@@ -236,12 +236,14 @@ bool UngatedMember::is_any_starting() {
 
 std::size_t UngatedMember::processes(std::string_view role) {
   // A process that was killed before it had a pid is in the control block until the run is over.
-  const bool starts = is_any_starting();
+  // When none is starting, those without a pid are dead.
+  while (is_any_starting()) {
+    wait_for_news(control_block(), news_of(control_block()), look_again);
+  }
   const UngatedLock held(control_block());
   return static_cast<std::size_t>(
       std::ranges::count_if(processes_of(control_block()), [&](const Process& each) {
-        const bool is_there = each.pid == 0 ? starts : is_alive(each.pid);
-        return each.live && each.plays(role) && is_there;
+        return each.live && each.plays(role) && each.pid > 0 && is_alive(each.pid);
       }));
 }
 
