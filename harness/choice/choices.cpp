@@ -24,18 +24,50 @@ std::uint32_t next_worthwhile(std::uint32_t from, std::uint32_t options, std::ui
 std::uint32_t Choices::pick(const Question& question) noexcept {
   LASTREF_ASSERT(question.options > 0);
   if (question.options == 1) {
+    only_one(question);
+    count(question, 0);
     return 0;
   }
   const std::uint32_t picked = held_ ? 0 : answer(question);
   LASTREF_ASSERT(picked < question.options);
   answers_.push_back(picked);
   options_.push_back(question.options);
+  count(question, picked);
   return picked;
+}
+
+Switch Choices::place_of(const Question& question) const noexcept {
+  if (question.ready.empty()) {
+    return {.kind = Switch::Kind::other, .step = other_questions_};
+  }
+  return {.from = running_, .step = running_ < steps_of_.size() ? steps_of_[running_] : 0};
+}
+
+void Choices::count(const Question& question, std::uint32_t picked) {
+  const bool is_actor = !question.ready.empty();
+  if (picked != 0) {
+    Switch made = place_of(question);
+    made.to = is_actor ? question.ready[picked].actor : picked;
+    switches_.push_back(made);
+  }
+  if (is_actor) {
+    running_ = question.ready[picked].actor;
+    if (running_ >= steps_of_.size()) {
+      steps_of_.resize(running_ + 1);
+    }
+    ++steps_of_[running_];
+  } else if (question.options > 1) {
+    ++other_questions_;
+  }
 }
 
 void Choices::begin() noexcept {
   answers_ = {};
   options_ = {};
+  switches_ = {};
+  running_ = 0;
+  steps_of_ = {};
+  other_questions_ = 0;
   held_ = false;
   begun();
 }
@@ -51,6 +83,40 @@ std::uint32_t ListedChoices::answer(const Question& question) noexcept {
 void ListedChoices::begun() noexcept {
   asked_ = 0;
   state_ = seed_.value_or(0);
+}
+
+std::uint32_t PolicyChoices::answer(const Question& question) noexcept {
+  if (!question.ready.empty()) {
+    return static_cast<std::uint32_t>(
+        policy_->choose(question.ready, question.cost == Cost::preemption));
+  }
+  return random_answer(chance_, question.options, /*mostly_stays=*/true);
+}
+
+std::uint32_t SwitchChoices::answer(const Question& question) noexcept {
+  const Switch place = place_of(question);
+  const auto found = std::ranges::find_if(wanted_, [&](const Switch& each) {
+    return each.kind == place.kind && each.from == place.from && each.step == place.step;
+  });
+  if (found == wanted_.end()) {
+    return 0;
+  }
+  if (question.ready.empty()) {
+    return std::min(found->to, question.options - 1);
+  }
+  const auto to = std::ranges::find(question.ready, found->to, &ReadyActor::actor);
+  return to == question.ready.end() ? 0 : static_cast<std::uint32_t>(to - question.ready.begin());
+}
+
+void PolicyChoices::only_one(const Question& question) noexcept {
+  if (!question.ready.empty()) {
+    policy_->choose(question.ready, question.cost == Cost::preemption);
+  }
+}
+
+void PolicyChoices::begun() noexcept {
+  policy_ = make_policy(name_, seed_, estimate_);
+  chance_ = ~seed_;
 }
 
 std::uint32_t ExhaustiveChoices::answer(const Question& question) noexcept {

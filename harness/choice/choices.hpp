@@ -8,11 +8,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "harness/choice/schedule_policy.hpp"
+#include "harness/choice/switches.hpp"
 
 namespace lastref::harness {
 
@@ -26,6 +30,8 @@ struct Question {
   /// Bit n: answer n may have results that no other has. For exhaustive enumeration only, and only
   /// for the first 64; 0 is always tried.
   std::uint64_t worthwhile = ~std::uint64_t{0};
+  /// The actor of each answer, if the question is which one continues; otherwise empty.
+  std::span<const ReadyActor> ready = {};
 };
 
 class Choices {
@@ -42,6 +48,8 @@ class Choices {
   /// All answers since the last `begin`, and the number of options of each.
   const std::vector<std::uint32_t>& answers() const noexcept { return answers_; }
   const std::vector<std::uint32_t>& options() const noexcept { return options_; }
+  /// The answers other than 0.
+  const Switches& switches() const noexcept { return switches_; }
 
   /// Clears the record: a new run begins. Releases `hold`.
   void begin() noexcept;
@@ -50,11 +58,21 @@ class Choices {
 
  protected:
   virtual std::uint32_t answer(const Question& question) noexcept = 0;
+  /// The place of the question in the run: a switch without its answer.
+  Switch place_of(const Question& question) const noexcept;
+  /// A question with one option.
+  virtual void only_one(const Question&) noexcept {}
   virtual void begun() noexcept {}
 
  private:
+  void count(const Question& question, std::uint32_t picked);
+
   std::vector<std::uint32_t> answers_;
   std::vector<std::uint32_t> options_;
+  Switches switches_;
+  std::uint32_t running_ = 0;            ///< The actor that was chosen last
+  std::vector<std::uint32_t> steps_of_;  ///< How often each actor was chosen
+  std::uint32_t other_questions_ = 0;
   bool held_ = false;
 };
 
@@ -74,6 +92,35 @@ class ListedChoices final : public Choices {
   std::optional<std::uint64_t> seed_;
   std::uint64_t state_;
   std::size_t asked_ = 0;
+};
+
+/// Lets a policy choose the actors, and answers all other questions at random, mostly with 0.
+class PolicyChoices final : public Choices {
+ public:
+  PolicyChoices(PolicyName name, std::uint64_t seed, RunEstimate estimate)
+      : name_(name), seed_(seed), estimate_(std::move(estimate)) {}
+
+ private:
+  std::uint32_t answer(const Question& question) noexcept override;
+  void only_one(const Question& question) noexcept override;
+  void begun() noexcept override;
+
+  PolicyName name_;
+  std::uint64_t seed_;
+  RunEstimate estimate_;
+  std::unique_ptr<SchedulePolicy> policy_;
+  std::uint64_t chance_ = 0;
+};
+
+/// Makes these switches where it can, and gives the usual answers elsewhere.
+class SwitchChoices final : public Choices {
+ public:
+  explicit SwitchChoices(Switches switches) : wanted_(std::move(switches)) {}
+
+ private:
+  std::uint32_t answer(const Question& question) noexcept override;
+
+  Switches wanted_;
 };
 
 struct ExhaustiveBounds {

@@ -134,6 +134,7 @@ class Campaign {
   Tally tally_;
   CampaignResults report_;
   std::vector<ScenarioMatrix> matrices_;  ///< One per scenario
+  std::vector<std::shared_ptr<const RunEstimate>> estimates_;  ///< Likewise, of their clean runs
   std::vector<Cell> site_matrix_;
   std::vector<Cell> cells_;  ///< Cells left to execute
   std::size_t cells_given_ = 0;
@@ -168,6 +169,7 @@ void Campaign::begin() {
                                  .outside_matrix = each->outside_matrix});
   }
   matrices_.resize(options_.scenarios.size());
+  estimates_.resize(options_.scenarios.size());
   for (std::size_t index = 0; index < options_.scenarios.size(); ++index) {
     (scenario(index).in_matrix() ? small_ : big_).push_back(index);
     for (const DeclaredParameter& each : scenario(index).parameters) {
@@ -208,6 +210,7 @@ ParameterValues Campaign::draw_parameters(std::size_t index, std::size_t random_
 Job Campaign::clean_job(std::size_t index, bool twice) {
   Plan clean;
   clean.wants_crossings = true;
+  clean.wants_estimate = true;
   clean.wants_allocations = fails_allocations();
   Job job = job_of(index, CampaignPhase::clean, std::move(clean));
   job.twice = twice;
@@ -279,6 +282,7 @@ void Campaign::enumerate(const Done& done) {
   }
   report_.scenarios[done.job.scenario].sites = sites.size();
   if (is_small) {
+    estimates_[done.job.scenario] = done.outcome.estimate;
     matrices_[done.job.scenario] = scenario_matrix_of(with_allocations(done.outcome));
   }
 }
@@ -456,7 +460,9 @@ void Campaign::run_random() {
         Plan made =
             random_plan(options_.seed,
                         number,
-                        {.matrix = matrices_[index].faults, .pairs = pairs_of(pairs_, index)});
+                        {.matrix = matrices_[index].faults,
+                         .pairs = pairs_of(pairs_, index),
+                         .estimate = estimates_[index]});
         made.parameters = draw_parameters(index, number);
         const bool twice = ++number % twice_every == 0;
         made.wants_crossings = twice;

@@ -26,6 +26,53 @@ bool claims_all(const Outcome& outcome, const Outcome& other) {
   });
 }
 
+/// The number of runs in which a schedule is shrunk.
+constexpr int tries_to_shrink = 500;
+
+/// Replaces a random schedule by one with as few switches as can be found that violates the same
+/// claims: first large parts of it are left out, then small ones, until no single switch can be.
+void shrink_schedule(World& world, const Scenario& scenario, Done& done) {
+  Plan& plan = done.job.plan;
+  if (!plan.seed || done.outcome.switches.empty()) {
+    return;
+  }
+  int tries = 0;
+  const auto try_with = [&](Plan tried) {
+    ++tries;
+    Outcome outcome = world.run(scenario, tried);
+    const bool is_same = claims_all(outcome, done.outcome);
+    if (is_same) {
+      plan = std::move(tried);
+      done.outcome = std::move(outcome);
+    }
+    return is_same;
+  };
+  Plan switched = plan;
+  switched.seed = std::nullopt;
+  switched.policy = PolicyName::sticky;
+  switched.estimate = nullptr;
+  switched.switches = done.outcome.switches;
+  if (!try_with(switched)) {
+    return;
+  }
+  for (std::size_t part = plan.switches.size(); part > 0 && tries < tries_to_shrink; part /= 2) {
+    for (std::size_t at = 0; at < plan.switches.size() && tries < tries_to_shrink;) {
+      Plan shorter = plan;
+      const auto first = shorter.switches.begin() + static_cast<std::ptrdiff_t>(at);
+      const auto size = std::min(part, shorter.switches.size() - at);
+      shorter.switches.erase(first, first + static_cast<std::ptrdiff_t>(size));
+      if (!try_with(std::move(shorter))) {
+        at += part;
+      }
+    }
+  }
+  // As a list of answers, which each world accepts.
+  Plan listed = plan;
+  listed.choices = done.outcome.choices;
+  listed.switches.clear();
+  try_with(std::move(listed));
+}
+
 /// Replaces the run by one with more usual values of parameters that violates the same claims, if
 /// there is one. All usual values are tried first, then one after the other.
 void shrink_parameters(World& world, const Scenario& scenario, Done& done) {
@@ -67,9 +114,16 @@ void work(World& world, const JobQueue& queue, std::mutex& turn) {
     const double started = seconds_now();
     Done done{.job = *std::move(job), .outcome = {}, .again = {}};
     note.begin(scenario.name, replay_command(scenario.name, done.job.plan, world.name()));
+    done.job.planned_policy = done.job.plan.policy;
     done.outcome = world.run(scenario, done.job.plan);
-    if (!done.outcome.findings.empty()) {
+    bool shrinks = !done.outcome.findings.empty();
+    if (shrinks) {
+      const std::lock_guard held(turn);
+      shrinks = queue.is_new(done.job, done.outcome);
+    }
+    if (shrinks) {
       shrink_parameters(world, scenario, done);
+      shrink_schedule(world, scenario, done);
     }
     if (done.job.twice) {
       const std::lock_guard held(turn);

@@ -17,8 +17,9 @@ struct Job {
   CampaignPhase phase = CampaignPhase::clean;
   std::size_t number = 0;  ///< Jobs are numbered as they are made.
   Plan plan;
-  bool twice = false;      ///< Run it again, to compare, if there is time.
-  bool all_strike = true;  ///< All its faults have to be injected; otherwise one is enough.
+  bool twice = false;              ///< Run it again, to compare, if there is time.
+  PolicyName planned_policy = {};  ///< Remains when the plan is shrunk.
+  bool all_strike = true;          ///< All its faults have to be injected; otherwise one is enough.
 };
 
 struct Done {
@@ -34,6 +35,10 @@ struct JobQueue {
   /// Whether runs to be made twice are repeated now.
   std::function<bool()> has_time = [] { return true; };
   std::function<const Scenario&(std::size_t)> scenario_of;
+  /// Whether a run with findings is to be shrunk.
+  std::function<bool(const Job&, const Outcome&)> is_new = [](const Job&, const Outcome&) {
+    return true;
+  };
   std::function<void(Done&&)> done;
 };
 

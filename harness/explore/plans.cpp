@@ -42,6 +42,8 @@ Plan random_plan(std::uint64_t seed, std::uint64_t number, const RandomPool& poo
   Plan plan;
   if (kind != two) {
     plan.seed = next_random(chance);
+    plan.policy = static_cast<PolicyName>(next_random(chance) % names_of(PolicyName()).size());
+    plan.estimate = pool.estimate;
   }
   if (kind == order_and_fault) {
     add_random_fault(chance, pool.matrix, plan);

@@ -21,6 +21,7 @@ inline constexpr std::size_t kills_in_ambient_of_all = 20;
 struct RandomPool {
   std::span<const Fault> matrix;
   std::span<const Pair> pairs;  ///< of the second level
+  std::shared_ptr<const RunEstimate> estimate = nullptr;
 };
 
 /// The plan of the random run `number`: a random order alone or with one or two faults, or two

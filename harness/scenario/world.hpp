@@ -4,11 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "harness/choice/schedule_policy.hpp"
+#include "harness/choice/switches.hpp"
 #include "harness/scenario/fault.hpp"
 #include "harness/scenario/finding.hpp"
 #include "harness/scenario/look.hpp"
@@ -28,6 +31,12 @@ struct Plan {
   std::vector<std::uint32_t> choices;
   /// With a seed, questions past the end of `choices` are answered at random.
   std::optional<std::uint64_t> seed;
+  /// With a seed and no `choices`, it chooses the actors; `estimate`, of an earlier run, helps it.
+  /// Only in the simulated kernel: elsewhere it is always `sticky`.
+  PolicyName policy = PolicyName::sticky;
+  std::shared_ptr<const RunEstimate> estimate = nullptr;
+  /// Instead of `choices` and `seed`, in the simulated kernel: the answers other than the usual ones.
+  Switches switches = {};
   bool wants_crossings = false;  ///< Fill Outcome::crossings.
   /// Fill Outcome::crossings with those that begin after the first fault was injected. Only those
   /// that have callers.
@@ -36,6 +45,7 @@ struct Plan {
   /// Fill Outcome::results, even if faults were injected.
   bool wants_results = false;
   bool wants_allocations = false;  ///< Fill Outcome::allocations.
+  bool wants_estimate = false;     ///< Fill estimate and conflicts, in the simulated kernel.
   /// Of the scenario's parameters, those that have another value than usual.
   ParameterValues parameters = {};
 };
@@ -73,6 +83,7 @@ struct Outcome {
       last_crossings;                  ///< With findings: the last few of each process, as text.
   std::vector<std::uint32_t> choices;  ///< The answers given, and
   std::vector<std::uint32_t> options;  ///< the number of options of each.
+  Switches switches;                   ///< The unusual answers, in the simulated kernel.
   std::string standard_error;          ///< The messages of the run's processes.
   PointSet reached;                    ///< filled whether or not crossings were wanted
   ProbeSet probes;                     ///< Likewise.
@@ -83,6 +94,9 @@ struct Outcome {
       {};  ///< The same, but no process promised to remove them.
   /// Filled where clean runs must have equal results: see ComparedWorld.
   std::optional<RunResults> results;
+  std::shared_ptr<const RunEstimate> estimate;
+  /// With an estimate: hashes of the orders of conflicting steps that the run had. Sorted.
+  std::vector<std::uint64_t> conflicts;
 };
 
 /// Prefix of the folder of a world that shares /dev/shm with others; a random part follows.

@@ -48,19 +48,41 @@ std::optional<Scheduler::Index> Scheduler::next(bool may_stay, Reach reach) {
       may_stay,
       [&](std::size_t index) { return can_go_on(actors_[index]); },
       [&](std::size_t index) { return actors_[index].paused; },
-      [&](std::size_t index) { options_.push_back(static_cast<Index>(index)); });
+      [&](std::size_t index) {
+        options_.push_back(
+            {.actor = static_cast<std::uint32_t>(index), .step = actors_[index].step});
+      });
   if (options_.empty()) {
     return std::nullopt;
   }
   if (only) {
-    return options_.front();
+    return static_cast<Index>(options_.front().actor);
   }
-  const bool preempts = may_stay && options_.front() == current_;
+  const bool preempts = may_stay && options_.front().actor == current_;
   const Question question{.options = static_cast<std::uint32_t>(options_.size()),
                           .cost = preempts ? Cost::preemption : Cost::free,
-                          .worthwhile = worthwhile(reach)};
+                          .worthwhile = worthwhile(reach),
+                          .ready = options_};
   const ArenaPause answers_outlive_the_run;
-  return options_[choices_.pick(question)];
+  const auto next = static_cast<Index>(options_[choices_.pick(question)].actor);
+  if (counts_steps) {
+    count_step(next);
+  }
+  return next;
+}
+
+void Scheduler::count_step(Index actor) {
+  const NextStep& step = actors_[actor].step;
+  ++steps_taken[{actor, step.object}];
+  if (step.object == 0) {
+    return;
+  }
+  const auto [last, is_first] = last_on_.try_emplace(step.object);
+  if (!is_first && last->second.actor != actor && conflict(last->second.step, step)) {
+    constexpr std::uint64_t factor = 0x9e3779b97f4a7c15U;
+    conflicts.insert((step.object * factor + last->second.step.call) * factor + step.call);
+  }
+  last->second = {.actor = actor, .step = step};
 }
 
 std::uint64_t Scheduler::worthwhile(Reach reach) const {
@@ -74,7 +96,7 @@ std::uint64_t Scheduler::worthwhile(Reach reach) const {
   }
   std::uint64_t bits = 0;
   for (std::size_t at = 0; at < options_.size() && at < 64; ++at) {
-    const bool same = actors_[options_[at]].process == actors_[current_].process;
+    const bool same = actors_[options_[at].actor].process == actors_[current_].process;
     bits |= std::uint64_t{same} << at;
   }
   return bits;
@@ -86,9 +108,10 @@ void Scheduler::forget_everybody() noexcept {
   }
 }
 
-void Scheduler::ask(Reach reach) noexcept {
+void Scheduler::ask(Reach reach, NextStep step) noexcept {
   mind_death();
   ++steps_;
+  actors_[current_].step = step;
   const bool must = ++on_end_ > on_end_max;
   picked_ = next(!must, reach);
   if (must && picked_ == current_) {
@@ -110,6 +133,7 @@ bool Scheduler::wait_until(const std::function<bool()>& ready,
   self.ready = &ready;
   self.deadline = deadline;
   self.what = what;
+  self.step = {};
   leave();
   self.ready = nullptr;
   self.late = false;

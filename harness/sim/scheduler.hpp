@@ -15,9 +15,12 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/choice/choices.hpp"
@@ -52,8 +55,8 @@ class Scheduler {
   // From inside an actor.
   Index current() const noexcept { return current_; }
   bool is_inside() const noexcept { return is_inside_; }
-  /// Another actor may run first. `reach` belongs to the next step.
-  void ask(Reach reach = Reach::all) noexcept;
+  /// Another actor may run first. `reach` and `step` belong to the next step.
+  void ask(Reach reach = Reach::all, NextStep step = {}) noexcept;
   /// Returns true when `ready` does, or false when the deadline came first.
   bool wait_until(const std::function<bool()>& ready,
                   std::optional<os::Instant> deadline,
@@ -92,6 +95,12 @@ class Scheduler {
   std::function<bool(const SimProcess&)> only;
   /// Whether `run` returns for an inspection after a death by a signal, before another actor runs.
   std::function<bool()> shows_deaths = [] { return false; };
+  /// The steps that were taken, if they are counted.
+  bool counts_steps = false;
+  std::map<std::pair<Index, std::uint64_t>, std::uint32_t> steps_taken;
+  /// Of each two consecutive steps of different actors that conflict: a hash of both, and of their
+  /// order. Counted likewise.
+  std::set<std::uint64_t> conflicts;
   /// Called when a process has died, before any other process can know.
   std::function<void(SimProcess&)> on_death;
 
@@ -107,11 +116,13 @@ class Scheduler {
     const std::function<bool()>* ready = nullptr;  ///< What it waits for
     std::optional<os::Instant> deadline;
     const char* what = "";
+    NextStep step;  ///< Known while it could continue
   };
 
   bool can_go_on(const Actor& actor) const;
   std::optional<Index> next(bool may_stay, Reach reach = Reach::all);
   std::uint64_t worthwhile(Reach reach) const;
+  void count_step(Index actor);
   void end_pauses() noexcept;
   void leave() noexcept;
   void enter(Index index);
@@ -121,11 +132,12 @@ class Scheduler {
   SimKernel& kernel_;
   Choices& choices_;
   std::deque<Actor> actors_;  // Elements stay in place when it grows
-  std::vector<Index> options_;
+  std::vector<ReadyActor> options_;
   Index current_ = 0;
   bool is_inside_ = false;
   std::optional<Index> picked_;  // by an actor that yields
   std::uint64_t steps_ = 0;
+  std::map<std::uint64_t, ReadyActor> last_on_;  ///< By object: its last step
   std::uint32_t on_end_ = 0;  ///< Number of consecutive questions without a switch
   bool looks_ = false;
 };

@@ -4,6 +4,7 @@
 
 #include <lastref/tracker.hpp>
 
+#include "harness/platform/hash.hpp"
 #include "harness/program/arena.hpp"
 #include "harness/sim/sim_observer.hpp"
 
@@ -11,6 +12,28 @@ namespace lastref::harness::sim {
 namespace {
 
 constexpr int number_of_abort = 6;  // signal(7), SIGABRT
+
+/// Whether a call changes nothing that another actor can observe.
+bool only_reads(Call call) noexcept {
+  switch (call) {
+    case Call::read_at:
+    case Call::status:
+    case Call::status_at:
+    case Call::read_link:
+    case Call::read_folder:
+    case Call::free_space:
+    case Call::file_system:
+    case Call::working_folder:
+    case Call::map:
+    case Call::find_lock:
+    case Call::peer_of:
+    case Call::poll:
+    case Call::open_process:
+      return true;
+    default:
+      return false;
+  }
+}
 
 const char* name_of(Wait reason) {
   switch (reason) {
@@ -288,8 +311,18 @@ Reach SimInterceptor::reach_of(const PendingCall& pending_call) const {
   return is_private ? Reach::process : Reach::all;
 }
 
+NextStep SimInterceptor::step_of(const PendingCall& pending_call) const {
+  const Reach reach = reach_of(pending_call);
+  if (reach == Reach::none || pending_call.object.empty()) {
+    return {};
+  }
+  return {.object = hash_of(pending_call.object),
+          .writes = !only_reads(pending_call.call),
+          .call = static_cast<std::uint32_t>(pending_call.call)};
+}
+
 void SimInterceptor::let_others_go_first(const PendingCall& pending_call) noexcept {
-  run_.machine.scheduler.ask(reach_of(pending_call));
+  run_.machine.scheduler.ask(reach_of(pending_call), step_of(pending_call));
 }
 
 std::string_view SimInterceptor::role_of(os::Pid pid) const noexcept {
@@ -317,7 +350,9 @@ void SimInterceptor::signalled(os::Fd, os::Signal) noexcept {
 
 // Called before taking a monitor's lock.
 void SimInterceptor::ask() noexcept {
-  run_.machine.scheduler.ask(Reach::process);
+  // All monitors of a process count as one object.
+  run_.machine.scheduler.ask(Reach::process,
+                             {.object = hash_of("monitor") + member_.index, .writes = true});
 }
 
 bool SimInterceptor::wait_ready(std::span<const os::PollItem> items,

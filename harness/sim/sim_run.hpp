@@ -149,6 +149,7 @@ class SimInterceptor final : public PlanInterceptor {
 
   /// Which actors can observe whether the call was made before or after a step of theirs.
   Reach reach_of(const PendingCall& pending_call) const;
+  NextStep step_of(const PendingCall& pending_call) const;
   Doing& doing() { return doing_[run_.machine.scheduler.current()]; }
   PendingFaults& pending() noexcept override { return doing().pending; }
   void let_others_go_first(const PendingCall& pending_call) noexcept override;

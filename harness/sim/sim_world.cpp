@@ -164,6 +164,14 @@ std::string text_of(const std::vector<Record>& records) {
   return text;
 }
 
+std::shared_ptr<const RunEstimate> estimate_of(const sim::Scheduler& scheduler) {
+  auto estimate = std::make_shared<RunEstimate>();
+  for (const auto& [of, steps] : scheduler.steps_taken) {
+    estimate->push_back({.actor = of.first, .object = of.second, .steps = steps});
+  }
+  return estimate;
+}
+
 /// A copy of the vector in newly allocated memory, outside the arena of the run.
 template <typename T>
 std::vector<T> copy(const std::vector<T>& from) {
@@ -173,6 +181,15 @@ std::vector<T> copy(const std::vector<T>& from) {
 }  // namespace
 
 Outcome SimWorld::run(const Scenario& scenario, const Plan& plan) {
+  if (!plan.switches.empty()) {
+    SwitchChoices choices(plan.switches);
+    return run(scenario, plan, choices);
+  }
+  if (plan.seed && plan.choices.empty() && plan.policy != PolicyName::sticky) {
+    PolicyChoices choices(
+        plan.policy, *plan.seed, plan.estimate == nullptr ? RunEstimate() : *plan.estimate);
+    return run(scenario, plan, choices);
+  }
   ListedChoices choices(plan.choices, plan.seed);
   return run(scenario, plan, choices);
 }
@@ -185,6 +202,7 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choic
   auto run = std::make_unique<SimRun>(scenario, plan, choices);
   prepare(*run, options_);
   std::optional<RunUnderWay> under_way(std::in_place, *run);
+  run->machine.scheduler.counts_steps = plan.wants_estimate;
   run->ask_after = options_.ask_after;
   choices.hold(!options_.ask_after.empty());
   see_through(*run, root_role);
@@ -213,6 +231,12 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choic
   outcome.probes = run->interceptors.probes;
   outcome.choices = copy(choices.answers());
   outcome.options = copy(choices.options());
+  outcome.switches = copy(choices.switches());
+  if (plan.wants_estimate) {
+    outcome.estimate = estimate_of(run->machine.scheduler);
+    const auto& conflicts = run->machine.scheduler.conflicts;
+    outcome.conflicts.assign(conflicts.begin(), conflicts.end());
+  }
   journal_ = keeps_journal_ ? text_of(run->journal) : std::string();
   if (in_arena) {
     // The run is not destroyed: its memory is freed with the arena. Stacks are not in the arena.

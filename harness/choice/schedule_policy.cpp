@@ -1,0 +1,258 @@
+#include "harness/choice/schedule_policy.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "harness/choice/choices.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::uint64_t stays_all_but_one_in = 8;
+constexpr std::uint64_t delays_max = 3;
+constexpr std::uint64_t pct_depth = 3;
+/// For a run of which nothing is known.
+constexpr std::uint64_t steps_usual = 500;
+
+std::uint64_t steps_of(const RunEstimate& estimate) {
+  std::uint64_t sum = 0;
+  for (const ActorSteps& each : estimate) {
+    sum += each.steps;
+  }
+  return sum == 0 ? steps_usual : sum;
+}
+
+/// `count` random steps of a run.
+std::set<std::uint64_t> random_steps(std::uint64_t& chance,
+                                     std::uint64_t count,
+                                     const RunEstimate& estimate) {
+  std::set<std::uint64_t> steps;
+  const std::uint64_t all = steps_of(estimate);
+  for (std::uint64_t each = 0; each < count; ++each) {
+    steps.insert(next_random(chance) % all);
+  }
+  return steps;
+}
+
+class Sticky final : public SchedulePolicy {
+ public:
+  explicit Sticky(std::uint64_t seed) : chance_(seed) {}
+
+ private:
+  std::size_t pick(std::span<const ReadyActor> ready, bool may_stay) override {
+    const std::uint64_t drawn = next_random(chance_);
+    const bool stays = may_stay && drawn % stays_all_but_one_in != 0;
+    return stays ? 0 : (drawn >> 8U) % ready.size();
+  }
+
+  std::uint64_t chance_;
+};
+
+class Delays final : public SchedulePolicy {
+ public:
+  Delays(std::uint64_t seed, const RunEstimate& estimate)
+      : chance_(seed),
+        steps_(random_steps(chance_, 1 + next_random(chance_) % delays_max, estimate)) {}
+
+ private:
+  /// A preemption that falls on a step without an alternative is made at the next that has one.
+  std::size_t pick(std::span<const ReadyActor> ready, bool) override {
+    due_ += steps_.contains(step_++) ? 1U : 0U;
+    if (due_ == 0 || ready.size() == 1) {
+      return 0;
+    }
+    --due_;
+    return 1 + next_random(chance_) % (ready.size() - 1);
+  }
+
+  std::uint64_t chance_;
+  std::set<std::uint64_t> steps_;
+  std::uint64_t step_ = 0;
+  std::uint32_t due_ = 0;
+};
+
+class Pct final : public SchedulePolicy {
+ public:
+  Pct(std::uint64_t seed, const RunEstimate& estimate)
+      : chance_(seed), changes_(random_steps(chance_, pct_depth - 1, estimate)) {}
+
+ private:
+  std::size_t pick(std::span<const ReadyActor> ready, bool may_stay) override {
+    if (changes_.contains(step_++) && may_stay) {
+      yielded(ready.front().actor);
+    }
+    return static_cast<std::size_t>(
+        std::ranges::max_element(
+            ready, {}, [this](const ReadyActor& each) { return priority_of(each.actor); }) -
+        ready.begin());
+  }
+
+  /// Its priority is then lower than all that were drawn, or lowered before.
+  void yielded(std::uint32_t actor) override { priorities_[actor] = lowest_--; }
+
+  std::int64_t priority_of(std::uint32_t actor) {
+    const auto [at, is_new] = priorities_.try_emplace(actor, 0);
+    if (is_new) {
+      at->second = static_cast<std::int64_t>(next_random(chance_) >> 1U);
+    }
+    return at->second;
+  }
+
+  std::uint64_t chance_;
+  std::set<std::uint64_t> changes_;
+  std::uint64_t step_ = 0;
+  std::int64_t lowest_ = -1;
+  std::map<std::uint32_t, std::int64_t> priorities_;
+};
+
+class Pos final : public SchedulePolicy {
+ public:
+  explicit Pos(std::uint64_t seed) : chance_(seed) {}
+
+ private:
+  std::size_t pick(std::span<const ReadyActor> ready, bool) override {
+    const auto chosen = std::ranges::max_element(
+        ready, {}, [this](const ReadyActor& each) { return priority_of(each.actor); });
+    for (const ReadyActor& each : ready) {
+      if (each.actor == chosen->actor || conflict(each.step, chosen->step)) {
+        priorities_.erase(each.actor);
+      }
+    }
+    return static_cast<std::size_t>(chosen - ready.begin());
+  }
+
+  std::uint64_t priority_of(std::uint32_t actor) {
+    const auto [at, is_new] = priorities_.try_emplace(actor, 0);
+    if (is_new) {
+      at->second = next_random(chance_);
+    }
+    return at->second;
+  }
+
+  std::uint64_t chance_;
+  std::map<std::uint32_t, std::uint64_t> priorities_;
+};
+
+/// Selects the steps on one object that several actors use. Among these, the actor of the next one
+/// is drawn by the numbers of them that remain; all other steps are taken in random order.
+class Surw final : public SchedulePolicy {
+ public:
+  Surw(std::uint64_t seed, const RunEstimate& estimate) : chance_(seed) {
+    std::map<std::uint64_t, std::uint32_t> users;
+    for (const ActorSteps& each : estimate) {
+      users[each.object] += each.object == 0 ? 0U : 1U;
+    }
+    std::erase_if(users, [](const auto& each) { return each.second < 2; });
+    if (!users.empty()) {
+      object_ =
+          std::next(users.begin(), static_cast<std::ptrdiff_t>(next_random(chance_) % users.size()))
+              ->first;
+    }
+    for (const ActorSteps& each : estimate) {
+      if (object_ == 0 || each.object == object_) {
+        left_[each.actor] += each.steps;
+      }
+    }
+  }
+
+ private:
+  std::size_t pick(std::span<const ReadyActor> ready, bool) override {
+    std::vector<std::size_t> others;
+    std::vector<std::size_t> selected;
+    for (std::size_t at = 0; at < ready.size(); ++at) {
+      const bool is_selected = object_ == 0 || ready[at].step.object == object_;
+      (is_selected ? selected : others).push_back(at);
+    }
+    if (const auto next = std::ranges::find_if(
+            selected, [&](std::size_t at) { return ready[at].actor == intended_; });
+        next != selected.end() && has_intended_) {
+      return take(ready, *next);
+    }
+    if (!others.empty()) {
+      return others[next_random(chance_) % others.size()];
+    }
+    return take(ready, draw(ready, selected));
+  }
+
+  std::size_t take(std::span<const ReadyActor> ready, std::size_t at) {
+    std::uint32_t& left = left_[ready[at].actor];
+    left -= left > 0 ? 1U : 0U;
+    std::vector<std::size_t> all(ready.size());
+    for (std::size_t each = 0; each < all.size(); ++each) {
+      all[each] = each;
+    }
+    intended_ = ready[draw(ready, all)].actor;
+    has_intended_ = true;
+    return at;
+  }
+
+  /// One of `among`, by the steps that remain. Each has at least one: it is ready.
+  std::size_t draw(std::span<const ReadyActor> ready, std::span<const std::size_t> among) {
+    std::uint64_t sum = 0;
+    for (const std::size_t at : among) {
+      sum += weight_of(ready[at].actor);
+    }
+    std::uint64_t drawn = next_random(chance_) % sum;
+    for (const std::size_t at : among) {
+      const std::uint64_t weight = weight_of(ready[at].actor);
+      if (drawn < weight) {
+        return at;
+      }
+      drawn -= weight;
+    }
+    return among.back();
+  }
+  std::uint64_t weight_of(std::uint32_t actor) const {
+    const auto found = left_.find(actor);
+    return found == left_.end() ? 1U : std::max(found->second, 1U);
+  }
+
+  std::uint64_t chance_;
+  std::uint64_t object_ = 0;  ///< 0: all steps are selected
+  std::map<std::uint32_t, std::uint32_t> left_;
+  std::uint32_t intended_ = 0;
+  bool has_intended_ = false;
+};
+
+}  // namespace
+
+std::size_t SchedulePolicy::choose(std::span<const ReadyActor> ready, bool may_stay) {
+  if (!may_stay && ready.size() > 1 && ready.back().actor == last_) {
+    yielded(last_);
+    ready = ready.first(ready.size() - 1);
+  }
+  const std::size_t picked = pick(ready, may_stay);
+  last_ = ready[picked].actor;
+  return picked;
+}
+
+bool conflict(const NextStep& one, const NextStep& other) noexcept {
+  return one.object != 0 && one.object == other.object && (one.writes || other.writes);
+}
+
+std::unique_ptr<SchedulePolicy> make_policy(PolicyName name,
+                                            std::uint64_t seed,
+                                            const RunEstimate& estimate) {
+  switch (name) {
+    case PolicyName::sticky:
+      return std::make_unique<Sticky>(seed);
+    case PolicyName::delays:
+      return std::make_unique<Delays>(seed, estimate);
+    case PolicyName::pct:
+      return std::make_unique<Pct>(seed, estimate);
+    case PolicyName::pos:
+      return std::make_unique<Pos>(seed);
+    case PolicyName::surw:
+      return std::make_unique<Surw>(seed, estimate);
+  }
+  return nullptr;
+}
+
+double pct_bound(std::uint64_t actors, std::uint64_t steps) noexcept {
+  return static_cast<double>(actors) *
+         std::pow(static_cast<double>(steps), static_cast<double>(pct_depth - 1));
+}
+
+}  // namespace lastref::harness
