@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "harness/choice/schedule_policy.hpp"
 #include "harness/cli/names.hpp"
 #include "harness/cli/option_kinds.hpp"
 #include "harness/cli/run_options.hpp"
@@ -133,6 +134,31 @@ CLI::App* add_explore(CLI::App& app, ExploreOptions& options) {
                  options.split_deaths,
                  "A death takes two steps: its connections close, then other processes see it");
   verb->add_flag("--all", options.all, "Continue after the first violation");
+  return verb;
+}
+
+CLI::App* add_hunt(CLI::App& app, HuntVerbOptions& options) {
+  CLI::App* verb = app.add_subcommand(
+      "hunt", "Searches schedules of the scenarios in the simulated kernel until it is stopped");
+  verb->add_option("--scenario", options.scenario, "Only scenarios with matching names")
+      ->type_name("GLOB");
+  verb->add_option("--budget", options.budget, "Seconds at most")->check(above_zero());
+  verb->add_option("--runs", options.runs, "Number of runs at most")->check(whole_number());
+  verb->add_option("--seed", options.seed, "Seed of all that is drawn")
+      ->check(whole_number())
+      ->capture_default_str();
+  verb->add_option("--policy", options.policies, "Only with this schedule policy; may be repeated")
+      ->type_name("NAME")
+      ->check(CLI::IsMember(names_of(PolicyName())));
+  verb->add_option(
+          "--worlds", options.worlds, "Worlds that run side by side. Not given: one per core")
+      ->check(CLI::Range(1, 64));
+  verb->add_flag("--no-faults", options.no_faults, "Vary the schedule only");
+  verb->add_flag("--first", options.first, "Stop at the first violation");
+  add_set(*verb,
+          options.set,
+          "Only scenarios with this parameter, in all runs with this value; may be repeated");
+  add_no_draw(*verb, options.no_draw);
   return verb;
 }
 
@@ -393,6 +419,7 @@ CommandLine::CommandLine() : grammar_(std::make_unique<Grammar>()) {
   grammar_->app.footer(std::string(codes));
   grammar_->offer(add_gate);
   grammar_->offer(add_explore);
+  grammar_->offer(add_hunt);
   grammar_->offer(add_list);
   grammar_->offer(add_replay);
   grammar_->offer(add_run);

@@ -128,6 +128,19 @@ struct RunVerbOptions {
   std::string junit;
 };
 
+struct HuntVerbOptions {
+  std::string scenario;
+  std::vector<std::string> policies;  ///< Empty: all
+  std::optional<double> budget;       ///< seconds
+  std::optional<std::uint64_t> runs;  ///< without either: until it is interrupted
+  std::uint64_t seed = 1;
+  unsigned worlds = 0;  ///< Read by Worlds::start
+  bool no_faults = false;
+  bool first = false;
+  std::vector<std::string> set;  ///< "NAME=VALUE"
+  bool no_draw = false;
+};
+
 struct StressVerbOptions {
   std::string scenario;
   std::uint64_t runs = 1000;
@@ -151,6 +164,7 @@ struct TrackerOptions {
 using Command = std::variant<BenchOptions,
                              ExploreOptions,
                              GateOptions,
+                             HuntVerbOptions,
                              ListOptions,
                              MutantsOptions,
                              PerfOptions,

@@ -28,6 +28,7 @@ struct Invocation {
 void run(const BenchOptions& options, Invocation& invocation);
 void run(const ExploreOptions& options, Invocation& invocation);
 void run(const GateOptions& options, Invocation& invocation);
+void run(const HuntVerbOptions& options, Invocation& invocation);
 void run(const ListOptions& options, Invocation& invocation);
 void run(const MutantsOptions& options, Invocation& invocation);
 void run(const PerfOptions& options, Invocation& invocation);

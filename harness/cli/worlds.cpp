@@ -46,10 +46,10 @@ Worlds Worlds::start(std::span<const char* const> arguments) {
   const bool asks_for_help = std::ranges::any_of(arguments, [](std::string_view argument) {
     return argument == "--help" || argument == "-h";
   });
-  if ((verb != "gate" && verb != "replay") || asks_for_help) {
+  if ((verb != "gate" && verb != "replay" && verb != "hunt") || asks_for_help) {
     return worlds;
   }
-  if (value_after(arguments, "--world") == "sim") {
+  if (verb == "hunt" || value_after(arguments, "--world") == "sim") {
     worlds.kind_ = "sim";
   }
   if (worlds.kind_ == "kernel" && !has_proc()) {
@@ -57,7 +57,7 @@ Worlds Worlds::start(std::span<const char* const> arguments) {
     worlds.available_ = false;
     return worlds;
   }
-  const unsigned number = verb == "gate" ? number_of_worlds(arguments) : 1;
+  const unsigned number = verb == "replay" ? 1 : number_of_worlds(arguments);
   if (verb == "gate" && worlds.kind_ == "kernel") {
     worlds.bare_loops_ = bare_loops_per_second(loops_at_start);
   }

@@ -1,0 +1,66 @@
+// hunt: searches schedules of the scenarios in the simulated kernel until it is stopped.
+#include "harness/explore/hunt.hpp"
+
+#include <algorithm>
+#include <iostream>
+
+#include <fmt/format.h>
+
+#include "harness/cli/interruption.hpp"
+#include "harness/cli/names.hpp"
+#include "harness/cli/report_output.hpp"
+#include "harness/cli/scenarios.hpp"
+#include "harness/cli/verbs.hpp"
+#include "harness/scenario/pattern.hpp"
+
+namespace lastref::harness {
+namespace {
+
+/// Those that the pattern matches and that the simulated kernel can run.
+std::vector<const Scenario*> select(const std::string& pattern) {
+  std::vector<const Scenario*> selected;
+  for (const Scenario& each : catalog()) {
+    const bool is_named =
+        pattern.empty() ? each.in_gate && each.in_matrix() : matches(pattern, each.name);
+    if (is_named && !each.kernel_only) {
+      selected.push_back(&each);
+    }
+  }
+  return selected;
+}
+
+}  // namespace
+
+void run(const HuntVerbOptions& options, Invocation& invocation) {
+  HuntOptions hunted;
+  hunted.scenarios = select(options.scenario);
+  if (hunted.scenarios.empty()) {
+    invocation.refuse(fmt::format("no scenario of the simulated kernel matches {}{}",
+                                  options.scenario,
+                                  suggestion(options.scenario, scenario_names())));
+    return;
+  }
+  if (!options.set.empty()) {
+    const auto set = parse_set(hunted.scenarios, options.set, invocation);
+    if (!set) {
+      return;
+    }
+    hunted.parameters = *set;
+  }
+  constexpr auto names = names_of(PolicyName());
+  for (const std::string& name : options.policies) {  // The command line has no others.
+    hunted.policies.push_back(
+        static_cast<PolicyName>(std::ranges::find(names, name) - names.begin()));
+  }
+  hunted.draws_parameters = !options.no_draw;
+  hunted.has_faults = !options.no_faults;
+  hunted.seed = options.seed;
+  hunted.budget = options.budget;
+  hunted.runs_max = options.runs;
+  hunted.stop_at_first = options.first;
+  hunted.is_interrupted = Interruption::happened;
+  const Interruption interruption;
+  ReportOutput().write(report_of(hunt(invocation.worlds.all(), hunted)), std::cout, invocation);
+}
+
+}  // namespace lastref::harness

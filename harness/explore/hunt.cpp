@@ -1,0 +1,316 @@
+#include "harness/explore/hunt.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "harness/choice/choices.hpp"
+#include "harness/explore/jobs.hpp"
+#include "harness/explore/matrix.hpp"
+#include "harness/explore/plans.hpp"
+#include "harness/platform/clock.hpp"
+
+namespace lastref::harness {
+namespace {
+
+/// The number of runs of a scenario before the next one has its turn.
+constexpr std::uint64_t runs_in_turn = 50;
+/// Two runs of three have a fault, one of six has two.
+constexpr std::uint64_t kinds_of_run = 6;
+
+/// One answer other than the usual one.
+struct Deviation {
+  std::size_t question = 0;
+  std::uint32_t answer = 0;
+};
+
+/// What is known of a scenario.
+struct Quarry {
+  const Scenario* scenario = nullptr;
+  bool is_started = false;
+  bool is_known = false;  ///< Its clean run is over.
+  std::vector<Fault> faults;
+  std::shared_ptr<const RunEstimate> estimate;
+  std::vector<Deviation> deviations;
+  std::size_t deviations_given = 0;
+  std::uint64_t random_runs = 0;
+  std::set<std::uint64_t> orders;
+  std::set<std::string> claims;  ///< Violated ones
+};
+
+std::vector<Deviation> deviations_of(const Outcome& clean) {
+  std::vector<Deviation> all;
+  for (std::size_t question = 0; question < clean.options.size(); ++question) {
+    for (std::uint32_t answer = 1; answer < clean.options[question]; ++answer) {
+      all.push_back({.question = question, .answer = answer});
+    }
+  }
+  return all;
+}
+
+class Hunt {
+ public:
+  Hunt(std::span<World* const> worlds, const HuntOptions& options)
+      : worlds_(worlds), options_(options), started_(now()) {
+    std::vector<PolicyName> policies = options.policies;
+    for (std::size_t at = 0; policies.empty() && at < names_of(PolicyName()).size(); ++at) {
+      results_.policies.push_back({.name = static_cast<PolicyName>(at)});
+    }
+    for (const PolicyName each : policies) {
+      results_.policies.push_back({.name = each});
+    }
+    for (const Scenario* each : options.scenarios) {
+      quarries_.emplace_back().scenario = each;
+      results_.scenarios.emplace_back().name = each->name;
+    }
+  }
+
+  HuntResults run() {
+    const JobQueue queue = {
+        .next = [this] { return next(); },
+        .scenario_of = [this](std::size_t index) -> const Scenario& {
+          return *quarries_[index].scenario;
+        },
+        .is_new = [this](const Job& job, const Outcome& outcome) { return is_new(job, outcome); },
+        .done = [this](Done&& done) { account(done); },
+    };
+    run_jobs(worlds_, queue);
+    note_moment();
+    results_.seconds = now() - started_;
+    results_.interrupted = options_.is_interrupted();
+    return std::move(results_);
+  }
+
+ private:
+  double now() const { return options_.clock ? options_.clock() : seconds_now(); }
+  bool is_over() const {
+    return options_.is_interrupted() || (options_.stop_at_first && !results_.violations.empty()) ||
+           (options_.runs_max && given_ >= *options_.runs_max) ||
+           (options_.budget && now() - started_ >= *options_.budget);
+  }
+  std::optional<Job> next();
+  std::optional<Job> next_of(std::size_t index, bool may_repeat);
+  Plan draw(Quarry& quarry);
+  PolicyName draw_policy(std::uint64_t& chance) const;
+  bool is_new(const Job& job, const Outcome& outcome) const;
+  void learn(Quarry& quarry, HuntedScenario& row, const Outcome& clean) const;
+  void account(const Done& done);
+  void note_moment();
+
+  std::span<World* const> worlds_;
+  const HuntOptions& options_;
+  double started_;
+  HuntResults results_;
+  std::vector<Quarry> quarries_;
+  std::size_t turn_ = 0;
+  std::uint64_t given_in_turn_ = 0;
+  std::uint64_t given_ = 0;
+  std::size_t orders_ = 0;
+};
+
+std::optional<Job> Hunt::next() {
+  // A scenario whose clean run is not over yet is passed over, unless there is no other.
+  for (std::size_t tried = 0; !is_over() && tried <= quarries_.size() + 1; ++tried) {
+    if (given_in_turn_ == runs_in_turn) {
+      given_in_turn_ = 0;
+      turn_ = (turn_ + 1) % quarries_.size();
+    }
+    if (std::optional<Job> job = next_of(turn_, tried > quarries_.size())) {
+      ++given_in_turn_;
+      job->number = given_++;
+      return job;
+    }
+    given_in_turn_ = runs_in_turn;
+  }
+  return std::nullopt;
+}
+
+std::optional<Job> Hunt::next_of(std::size_t index, bool may_repeat) {
+  Quarry& quarry = quarries_[index];
+  Job job{.scenario = index, .phase = CampaignPhase::random, .plan = {}};
+  if (!quarry.is_known) {
+    if (quarry.is_started && !may_repeat) {
+      return std::nullopt;
+    }
+    quarry.is_started = true;
+    job.phase = CampaignPhase::clean;
+    job.plan.wants_crossings = true;
+    job.plan.wants_allocations = options_.has_faults;
+    job.plan.parameters = unusual(quarry.scenario->parameters, options_.parameters);
+  } else if (quarry.deviations_given < quarry.deviations.size()) {
+    const Deviation& deviation = quarry.deviations[quarry.deviations_given++];
+    job.phase = CampaignPhase::matrix;
+    job.plan.choices.assign(deviation.question + 1, 0);
+    job.plan.choices.back() = deviation.answer;
+    job.plan.parameters = unusual(quarry.scenario->parameters, options_.parameters);
+  } else {
+    job.plan = draw(quarry);
+  }
+  job.plan.wants_estimate = true;
+  return job;
+}
+
+Plan Hunt::draw(Quarry& quarry) {
+  const std::uint64_t number = quarry.random_runs++;
+  std::uint64_t chance = options_.seed + number * 0x9e3779b97f4a7c15U;
+  Plan plan;
+  plan.seed = next_random(chance);
+  plan.estimate = quarry.estimate;
+  const std::uint64_t kind = next_random(chance) % kinds_of_run;
+  const std::size_t faults = kind < 2 ? 0 : kind < kinds_of_run - 1 ? 1 : 2;
+  for (std::size_t each = 0; each < faults && !quarry.faults.empty(); ++each) {
+    const Fault& fault = quarry.faults[next_random(chance) % quarry.faults.size()];
+    if (std::ranges::find(plan.faults, fault) == plan.faults.end()) {
+      plan.faults.push_back(fault);
+    }
+  }
+  const bool has_usual = next_random(chance) % 2 == 0 || !options_.draws_parameters;
+  plan.parameters =
+      has_usual ? unusual(quarry.scenario->parameters, options_.parameters)
+                : draw_parameters(
+                      quarry.scenario->parameters, options_.parameters, options_.seed + number);
+  plan.policy = draw_policy(chance);
+  return plan;
+}
+
+/// By what each has found per run. Also the least successful one keeps a share.
+PolicyName Hunt::draw_policy(std::uint64_t& chance) const {
+  std::vector<double> weights;
+  double sum = 0;
+  for (const HuntedPolicy& each : results_.policies) {
+    weights.push_back(static_cast<double>(each.new_orders + each.found * 20 + 5) /
+                      static_cast<double>(each.runs + 5));
+    sum += weights.back();
+  }
+  const double least = sum / static_cast<double>(4 * weights.size());
+  sum = 0;
+  for (double& each : weights) {
+    each = std::max(each, least);
+    sum += each;
+  }
+  constexpr double range = 18446744073709551616.0;  // of next_random: 2^64
+  double drawn = static_cast<double>(next_random(chance)) / range * sum;
+  for (std::size_t at = 0; at + 1 < weights.size(); ++at) {
+    if (drawn < weights[at]) {
+      return results_.policies[at].name;
+    }
+    drawn -= weights[at];
+  }
+  return results_.policies.back().name;
+}
+
+bool Hunt::is_new(const Job& job, const Outcome& outcome) const {
+  return std::ranges::any_of(outcome.findings, [&](const Finding& finding) {
+    return !quarries_[job.scenario].claims.contains(finding.claim);
+  });
+}
+
+void Hunt::learn(Quarry& quarry, HuntedScenario& row, const Outcome& clean) const {
+  quarry.is_known = true;
+  quarry.estimate = clean.estimate;
+  quarry.deviations = deviations_of(clean);
+  row.deviations.total = quarry.deviations.size();
+  if (options_.has_faults && quarry.scenario->in_matrix()) {
+    std::vector<Crossing> all = clean.crossings;
+    all.insert(all.end(), clean.allocations.begin(), clean.allocations.end());
+    quarry.faults = scenario_matrix_of(std::move(all)).faults;
+  }
+}
+
+void Hunt::account(const Done& done) {
+  Quarry& quarry = quarries_[done.job.scenario];
+  HuntedScenario& row = results_.scenarios[done.job.scenario];
+  ++results_.runs;
+  ++row.runs;
+  if (done.job.phase == CampaignPhase::clean) {
+    learn(quarry, row, done.outcome);
+  }
+  row.deviations.executed += done.job.phase == CampaignPhase::matrix ? 1U : 0U;
+  const std::size_t before = quarry.orders.size();
+  quarry.orders.insert(done.outcome.conflicts.begin(), done.outcome.conflicts.end());
+  row.orders = quarry.orders.size();
+  orders_ += row.orders - before;
+  std::size_t found = 0;
+  for (const Finding& finding : done.outcome.findings) {
+    if (!quarry.claims.insert(finding.claim).second) {
+      continue;
+    }
+    ++found;
+    results_.violations.push_back(
+        {.scenario = row.name,
+         .claim = finding.claim,
+         .seen = finding.seen,
+         .run = done.job.number,
+         .repeats = done.again && done.again->findings == done.outcome.findings,
+         .replay = replay_command(row.name, done.job.plan, worlds_.front()->name()),
+         .last_crossings = done.outcome.last_crossings});
+  }
+  results_.runs_with_findings += done.outcome.findings.empty() ? 0U : 1U;
+  row.violations += done.outcome.findings.empty() ? 0U : 1U;
+  if (done.job.phase == CampaignPhase::random) {
+    const auto policy =
+        std::ranges::find(results_.policies, done.job.planned_policy, &HuntedPolicy::name);
+    ++policy->runs;
+    policy->new_orders += row.orders - before;
+    policy->found += found;
+  }
+  if ((results_.runs & (results_.runs - 1)) == 0) {
+    note_moment();
+  }
+}
+
+void Hunt::note_moment() {
+  results_.curve.push_back({.runs = results_.runs, .seconds = now() - started_, .orders = orders_});
+}
+
+}  // namespace
+
+HuntResults hunt(std::span<World* const> worlds, const HuntOptions& options) {
+  return Hunt(worlds, options).run();
+}
+
+Report report_of(const HuntResults& results) {
+  Report report{.verb = "hunt",
+                .exit = results.violations.empty() ? Exit::clean : Exit::violation,
+                .seconds = results.seconds};
+  for (const Violation& each : results.violations) {
+    add(report, each);
+  }
+  constexpr std::string_view row = "{:<56} {:>8} {:>16} {:>8} {:>11}\n";
+  report.after = fmt::format(row, "scenario", "runs", "deviations", "orders", "violations");
+  for (const HuntedScenario& each : results.scenarios) {
+    report.after +=
+        fmt::format(row,
+                    each.name,
+                    each.runs,
+                    fmt::format("{} of {}", each.deviations.executed, each.deviations.total),
+                    each.orders,
+                    each.violations);
+  }
+  report.after += fmt::format(row, "policy", "runs", "", "new", "found first");
+  for (const HuntedPolicy& each : results.policies) {
+    report.after +=
+        fmt::format(row, name_of(each.name), each.runs, "", each.new_orders, each.found);
+  }
+  report.after += "orders of conflicting steps seen after";
+  for (const HuntMoment& each : results.curve) {
+    report.after += fmt::format(" {} runs: {},", each.runs, each.orders);
+  }
+  report.after.back() = '\n';
+  report.verdict = fmt::format(
+      "{} runs of {} scenarios in {:.1f} s, {:.0f} a second; {} with findings, {} distinct{}",
+      results.runs,
+      results.scenarios.size(),
+      results.seconds,
+      static_cast<double>(results.runs) / std::max(results.seconds, 0.001),
+      results.runs_with_findings,
+      results.violations.size(),
+      results.interrupted ? "; interrupted" : "");
+  return report;
+}
+
+}  // namespace lastref::harness

@@ -1,0 +1,79 @@
+// Hunt: searches the schedules of scenarios in the simulated kernel for violations.
+//
+// It takes the scenarios in turn. Of each it first tries all single deviations from the usual
+// order, which are few and show every race that one preemption shows. Then it draws runs: a
+// schedule policy, values of parameters, and in most runs a fault or two of the matrix. A policy is
+// drawn more often if its runs have had orders of conflicting steps that no run had before.
+//
+// The run `number` of a seed is always the same in its scenario, parameters and faults, but its
+// policy depends on the runs before it. Each violation is reported with the answers that repeat it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/choice/schedule_policy.hpp"
+#include "harness/report/counts.hpp"
+#include "harness/report/report.hpp"
+#include "harness/scenario/world.hpp"
+
+namespace lastref::harness {
+
+struct HuntOptions {
+  std::vector<const Scenario*> scenarios = {};
+  std::vector<PolicyName> policies = {};  ///< Empty: all
+  ParameterValues parameters = {};        ///< in all runs
+  bool draws_parameters = true;
+  bool has_faults = true;
+  std::uint64_t seed = 1;
+  std::optional<double> budget = {};           ///< seconds
+  std::optional<std::uint64_t> runs_max = {};  ///< without either: until it is interrupted
+  bool stop_at_first = false;
+  std::function<bool()> is_interrupted = [] { return false; };
+  std::function<double()> clock = {};  ///< seconds; for tests
+};
+
+struct HuntedScenario {
+  std::string name;
+  std::uint64_t runs = 0;
+  Count deviations = {};       ///< Single ones
+  std::size_t orders = 0;      ///< Different orders of conflicting steps
+  std::size_t violations = 0;  ///< Runs
+};
+
+struct HuntedPolicy {
+  PolicyName name = {};
+  std::uint64_t runs = 0;
+  std::size_t new_orders = 0;  ///< Orders of conflicting steps that no run had before
+  std::size_t found = 0;       ///< Claims that no run had violated before
+};
+
+/// The state of a hunt after a number of runs.
+struct HuntMoment {
+  std::uint64_t runs = 0;
+  double seconds = 0;
+  std::size_t orders = 0;
+};
+
+struct HuntResults {
+  std::vector<HuntedScenario> scenarios;
+  std::vector<HuntedPolicy> policies;
+  std::vector<Violation> violations;  ///< One for each scenario and claim
+  std::vector<HuntMoment> curve;      ///< After each doubling of the number of runs, and at the end
+  std::uint64_t runs = 0;
+  std::size_t runs_with_findings = 0;
+  double seconds = 0;
+  bool interrupted = false;
+};
+
+HuntResults hunt(std::span<World* const> worlds, const HuntOptions& options);
+
+/// The violations, a line for each scenario and policy, and the totals.
+Report report_of(const HuntResults& results);
+
+}  // namespace lastref::harness

@@ -1,0 +1,164 @@
+// Hunt: finds planted races, reports each once with answers that repeat it, and covers what it says.
+#include "harness/explore/hunt.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lastref/owners.hpp>
+
+#include "harness/choice/choices.hpp"
+#include "harness/sim/sim_world.hpp"
+
+namespace lastref::harness {
+namespace {
+
+int digit_in(Stage& stage, const std::string& name) {
+  auto file = os::open_file(stage.os(), stage.folder() + name, {});
+  std::array<std::byte, 1> digit{};
+  return file && stage.os().read(file->get(), digit) ? static_cast<int>(digit[0]) - '0' : -1;
+}
+
+void keep(Stage& stage, const std::string& name, int digit) {
+  auto file = os::open_file(stage.os(), stage.folder() + name, {.write = true, .create = true});
+  const std::array bytes = {static_cast<std::byte>('0' + digit)};
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(os::write_all_at(stage.os(), file->get(), bytes, 0));
+}
+
+/// The states of `count` files, each of which is 1 for a moment and then 2.
+Status pass_through(Stage& stage, int count) {
+  for (int file = 0; file < count; ++file) {
+    keep(stage, "/" + std::to_string(file), 1);
+    keep(stage, "/" + std::to_string(file), 2);
+  }
+  return ok();
+}
+
+/// A race that needs the reader to see each of `count` files in the moment when it is 1: one
+/// preemption for each.
+Scenario seen_in_between(int count) {
+  return {
+      .name = "toy/seen_in_between",
+      .sentence = "A reader sees each file in its short state. (It may.)",
+      .rows = {},
+      .roles = {{"root",
+                 [count](Stage& stage) -> Status {
+                   LASTREF_CHECK(stage.start("writer"));
+                   bool all = true;
+                   for (int file = 0; file < count; ++file) {
+                     all = digit_in(stage, "/" + std::to_string(file)) == 1 && all;
+                   }
+                   if (all) {
+                     stage.refute("toy: no file is in between", "all are");
+                   }
+                   stage.await("done");
+                   for (int file = 0; file < count; ++file) {
+                     LASTREF_CHECK(stage.os().unlink(stage.folder() + "/" + std::to_string(file)));
+                   }
+                   return ok();
+                 }},
+                {"writer", [count](Stage& stage) -> Status {
+                   LASTREF_CHECK(pass_through(stage, count));
+                   stage.tell("done");
+                   return ok();
+                 }}}};
+}
+
+HuntResults hunted(const std::vector<Scenario>& scenarios, HuntOptions options) {
+  SimWorld world({.late_words = true});
+  const std::array<World*, 1> worlds = {&world};
+  for (const Scenario& each : scenarios) {
+    options.scenarios.push_back(&each);
+  }
+  options.has_faults = false;
+  return hunt(worlds, options);
+}
+
+TEST(Hunt, finds_a_race_of_one_preemption_among_the_single_deviations) {
+  const HuntResults report = hunted({seen_in_between(1)}, {.runs_max = 300});
+  ASSERT_EQ(report.violations.size(), 1U);
+  EXPECT_EQ(report.violations.front().claim, "toy: no file is in between");
+  EXPECT_TRUE(report.violations.front().repeats);
+  EXPECT_EQ(report.scenarios.front().deviations.executed,
+            report.scenarios.front().deviations.total);
+  EXPECT_GT(report.scenarios.front().deviations.total, 10U);
+  EXPECT_GT(report.scenarios.front().orders, 0U);
+}
+
+class HuntWith : public testing::TestWithParam<PolicyName> {};
+
+TEST_P(HuntWith, finds_a_race_of_two_preemptions_and_shrinks_it) {
+  const std::vector<Scenario> toys = {seen_in_between(2)};
+  const HuntResults report =
+      hunted(toys, {.policies = {GetParam()}, .runs_max = 5000, .stop_at_first = true});
+  ASSERT_EQ(report.violations.size(), 1U);
+  const std::string& replay = report.violations.front().replay;
+  const std::string option = " --choices ";
+  const std::size_t at = replay.find(option);
+  ASSERT_NE(at, std::string::npos) << replay;
+  EXPECT_EQ(replay.find(" --seed "), std::string::npos) << replay;
+  const std::size_t first = at + option.size();
+  const auto choices = parse_choices(replay.substr(first, replay.find(' ', first) - first));
+  ASSERT_TRUE(choices);
+  EXPECT_LE(std::ranges::count_if(*choices, [](std::uint32_t each) { return each != 0; }), 5)
+      << replay;
+  SimWorld world({.late_words = true});
+  Plan plan;
+  plan.choices = *choices;
+  const Outcome outcome = world.run(toys.front(), plan);
+  ASSERT_FALSE(outcome.findings.empty());
+  EXPECT_EQ(outcome.findings.front().claim, "toy: no file is in between");
+}
+
+INSTANTIATE_TEST_SUITE_P(All,
+                         HuntWith,
+                         testing::Values(PolicyName::sticky,
+                                         PolicyName::delays,
+                                         PolicyName::pct,
+                                         PolicyName::pos,
+                                         PolicyName::surw),
+                         [](const auto& tested) { return std::string(name_of(tested.param)); });
+
+TEST(Hunt, takes_all_scenarios_in_turn_and_reports_a_claim_once) {
+  const std::vector<Scenario> toys = {seen_in_between(1), seen_in_between(3)};
+  const HuntResults report = hunted(toys, {.runs_max = 1000});
+  EXPECT_EQ(report.runs, 1000U);
+  EXPECT_EQ(report.scenarios[0].runs + report.scenarios[1].runs, report.runs);
+  EXPECT_GT(report.scenarios[1].runs, 300U);
+  EXPECT_GE(report.runs_with_findings, report.violations.size());
+  std::uint64_t drawn = 0;
+  for (const HuntedPolicy& each : report.policies) {
+    EXPECT_GT(each.runs, 0U) << name_of(each.name);
+    drawn += each.runs;
+  }
+  EXPECT_LT(drawn, report.runs);
+  EXPECT_TRUE(std::ranges::is_sorted(report.curve, {}, &HuntMoment::orders));
+}
+
+TEST(Hunt, gives_the_same_for_the_same_seed) {
+  const std::vector<Scenario> toys = {seen_in_between(2)};
+  const HuntOptions options{.seed = 5, .runs_max = 500};
+  const HuntResults one = hunted(toys, options);
+  const HuntResults other = hunted(toys, options);
+  EXPECT_EQ(one.runs_with_findings, other.runs_with_findings);
+  EXPECT_EQ(one.scenarios.front().orders, other.scenarios.front().orders);
+  ASSERT_EQ(one.violations.size(), other.violations.size());
+  for (std::size_t at = 0; at < one.violations.size(); ++at) {
+    EXPECT_EQ(one.violations[at].replay, other.violations[at].replay);
+  }
+}
+
+TEST(Hunt, stops_when_it_is_interrupted) {
+  int asked = 0;
+  const HuntResults report =
+      hunted({seen_in_between(1)}, {.is_interrupted = [&] { return ++asked > 10; }});
+  EXPECT_TRUE(report.interrupted);
+  EXPECT_LE(report.runs, 10U);
+}
+
+}  // namespace
+}  // namespace lastref::harness
