@@ -21,7 +21,7 @@
 #include "harness/scenario/responses.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "harness/spec/mutant.hpp"
-#include "harness/spec/rows_text.hpp"
+#include "harness/spec/rows.hpp"
 
 namespace lastref::harness {
 namespace {

@@ -10,7 +10,7 @@
 
 namespace lastref::harness {
 
-void AmbientRuns::plan(std::span<const std::size_t> scenarios, const Share& share) {
+void AmbientRuns::plan(std::span<const std::size_t> scenarios, const Sampler& sampler) {
   for (std::size_t ambient = 0; ambient < options_.ambients.size(); ++ambient) {
     const Ambient& each = *options_.ambients[ambient];
     report_.ambients.push_back({.name = std::string(each.name),
@@ -18,7 +18,7 @@ void AmbientRuns::plan(std::span<const std::size_t> scenarios, const Share& shar
                                 .differs = std::string(each.differs)});
     for (const std::size_t index : scenarios) {
       const std::string& name = options_.scenarios[index]->name;
-      if (each.can_play(name) && share.draws(fmt::format("{} {}", each.name, name))) {
+      if (each.can_play(name) && sampler.draws(fmt::format("{} {}", each.name, name))) {
         settings_.push_back({.ambient = ambient, .scenario = index});
         report_.ambients.back().runs.total += 1 + report_.kills_in_ambient;
       }

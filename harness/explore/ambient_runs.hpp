@@ -9,7 +9,7 @@
 
 #include "harness/explore/campaign.hpp"
 #include "harness/explore/jobs.hpp"
-#include "harness/explore/share.hpp"
+#include "harness/explore/sampler.hpp"
 
 namespace lastref::harness {
 
@@ -25,7 +25,7 @@ class AmbientRuns {
       : options_(options), report_(report) {}
 
   /// Lists the clean runs of the scenarios drawn, in each ambient that can play them.
-  void plan(std::span<const std::size_t> scenarios, const Share& share);
+  void plan(std::span<const std::size_t> scenarios, const Sampler& sampler);
 
   /// The number of runs if each scenario has as many kills as are wanted.
   std::size_t most() const noexcept { return settings_.size() * (1 + report_.kills_in_ambient); }

@@ -8,16 +8,18 @@
 
 #include <fmt/format.h>
 
+#include <lastref/probe.hpp>
+
 #include "harness/explore/ambient_runs.hpp"
 #include "harness/explore/compared_world.hpp"
 #include "harness/explore/jobs.hpp"
 #include "harness/explore/matrix.hpp"
-#include "harness/explore/memory.hpp"
 #include "harness/explore/plans.hpp"
+#include "harness/explore/progress_file.hpp"
+#include "harness/explore/report_builder.hpp"
+#include "harness/explore/sampler.hpp"
 #include "harness/explore/second_level.hpp"
-#include "harness/explore/share.hpp"
 #include "harness/explore/site_matrix.hpp"
-#include "harness/explore/tally.hpp"
 #include "harness/platform/clock.hpp"
 
 namespace lastref::harness {
@@ -48,6 +50,46 @@ std::optional<std::size_t> most_random_runs(const CampaignOptions& options) {
   return static_cast<std::size_t>(options.share * random_runs_usual);
 }
 
+/// Adds the points and probes that an earlier campaign reached.
+void recall(const ProgressFile& memory, ReportBuilder& builder) {
+  for (const std::string& name : memory.reached()) {
+    if (const std::size_t point = point_named(name); point < points_max) {
+      builder.reach(point);
+    }
+  }
+  for (const std::string& name : memory.seen()) {
+    builder.probe_counts().remember(name);
+  }
+}
+
+/// Adds the crossings that its faults led to. Scenarios are identified by name, and their order is
+/// that of this campaign.
+void recall(const ProgressFile& memory,
+            std::span<const ScenarioReport> scenarios,
+            SecondLevel& second_level) {
+  for (const Aftermath& known : memory.aftermaths()) {
+    const auto found = std::ranges::find(scenarios, known.scenario, &ScenarioReport::name);
+    if (found != scenarios.end()) {
+      const auto index = static_cast<std::size_t>(found - scenarios.begin());
+      second_level.add(index, known.first, std::span(&known.crossing, 1));
+    }
+  }
+}
+
+/// Stores the points that a run was the first to reach, and the probes that it saw.
+void remember(const PointSet& fresh, const ProbeSet& probes, ProgressFile& memory) {
+  for (std::size_t point = 0; fresh.any() && point < number_of_points(); ++point) {
+    if (fresh.test(point)) {
+      memory.add_reached(name_of_point(point));
+    }
+  }
+  for (const ProbeRow& row : probe_rows()) {
+    if (probes.test(static_cast<std::size_t>(row.probe))) {
+      memory.add_seen(row.name);
+    }
+  }
+}
+
 class Campaign {
  public:
   Campaign(std::span<World* const> worlds, const CampaignOptions& options)
@@ -55,8 +97,8 @@ class Campaign {
         options_(options),
         memory_(options.memory == nullptr ? own_memory_ : *options.memory),
         started_(now()),
-        share_(options.share, options.seed),
-        tally_(worlds.front()->name()),
+        sampler_(options.share, options.seed),
+        builder_(worlds.front()->name()),
         ambient_runs_(options, report_) {}
 
   CampaignResults run() {
@@ -130,8 +172,8 @@ class Campaign {
   ProgressFile own_memory_;  ///< Without a file: used if none is given.
   ProgressFile& memory_;
   double started_;
-  Share share_;
-  Tally tally_;
+  Sampler sampler_;
+  ReportBuilder builder_;
   CampaignResults report_;
   std::vector<ScenarioMatrix> matrices_;  ///< One per scenario
   std::vector<std::shared_ptr<const RunEstimate>> estimates_;  ///< Likewise, of their clean runs
@@ -140,7 +182,7 @@ class Campaign {
   std::size_t cells_given_ = 0;
   std::optional<SecondLevel> second_level_;
   std::vector<Pair> pairs_;
-  std::vector<Together> pairs_left_;  ///< to execute
+  std::vector<PlannedRun> pairs_left_;  ///< to execute
   std::size_t pairs_given_ = 0;
   std::vector<std::size_t> small_;  ///< Scenarios, and
   std::vector<std::size_t> big_;    ///< those that are too big for the matrix.
@@ -176,7 +218,7 @@ void Campaign::begin() {
       report_.drawn_values.total += scenario(index).in_matrix() ? each.values.size() - 1 : 0;
     }
   }
-  recall(memory_, tally_);
+  recall(memory_, builder_);
 }
 
 Job Campaign::job_of(std::size_t index, CampaignPhase phase, Plan&& made) {
@@ -237,9 +279,9 @@ void Campaign::work(std::function<std::optional<Job>()> next,
 }
 
 void Campaign::account(const Done& done) {
-  const PointSet before = tally_.reached();
-  tally_.add(report_, scenario(done.job.scenario), done);
-  remember(tally_.reached() & ~before, done.outcome.probes, memory_);
+  const PointSet before = builder_.reached();
+  builder_.add(report_, scenario(done.job.scenario), done);
+  remember(builder_.reached() & ~before, done.outcome.probes, memory_);
 }
 
 void Campaign::say(CampaignPhase phase, std::size_t total) {
@@ -305,7 +347,7 @@ void Campaign::plan(const Cell& cell) {
   ScenarioReport& mine = report_.scenarios[cell.scenario];
   const Fault& fault = fault_of(cell);
   const bool is_drawn = !is_allocation(fault.site) ||
-                        share_.draws(scenario(cell.scenario).name + ' ' + to_text(fault));
+                        sampler_.draws(scenario(cell.scenario).name + ' ' + to_text(fault));
   if (!is_drawn || !column_of(fault).starts_with(options_.only)) {
     return;
   }
@@ -377,7 +419,8 @@ void Campaign::execute(const Done& done) {
 void Campaign::run_second_level() {
   pairs_ = second_level_->pairs();
   report_.second_level_whole = pairs_.size();
-  for (Together& each : together(share_.draw_of(pairs_), options_.scenarios, options_.known)) {
+  for (PlannedRun& each :
+       planned_runs(sampler_.draw_of(pairs_), options_.scenarios, options_.known)) {
     report_.second_level.plan(each.faults.back());
     if (memory_.has(scenario(each.scenario).name, each.faults)) {
       report_.second_level.execute(each.faults.back());
@@ -396,7 +439,7 @@ std::optional<Job> Campaign::next_of_second_level() {
   if (pairs_given_ == pairs_left_.size() || is_over()) {
     return std::nullopt;
   }
-  const Together& next = pairs_left_[pairs_given_++];
+  const PlannedRun& next = pairs_left_[pairs_given_++];
   Plan made;
   made.faults = next.faults;
   made.seed = next.seed;
@@ -424,7 +467,7 @@ void Campaign::execute_pair(const Done& done) {
 /// Clean runs first; the others follow from them.
 void Campaign::run_ambients() {
   const std::size_t runs_before = report_.runs;
-  ambient_runs_.plan(small_, share_);
+  ambient_runs_.plan(small_, sampler_);
   say(CampaignPhase::ambients, ambient_runs_.most());
   do {
     work([this] { return next_in_ambient(); }, &Campaign::play_in_ambient);
@@ -505,7 +548,7 @@ void Campaign::say_what_is_left_out() {
 }
 
 void Campaign::finish() {
-  tally_.finish(report_);
+  builder_.finish(report_);
   say_what_is_left_out();
   report_.runs_to_compare = worlds_.runs_to_compare();
   report_.seconds = seconds();

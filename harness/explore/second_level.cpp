@@ -15,18 +15,18 @@ std::span<const Pair> pairs_of(std::span<const Pair> sorted, std::size_t scenari
   return {found.begin(), found.end()};
 }
 
-std::vector<Together> together(std::span<const Pair> pairs,
-                               std::span<const Scenario* const> scenarios,
-                               std::span<const KnownPlan> known) {
-  std::vector<Together> all;
+std::vector<PlannedRun> planned_runs(std::span<const Pair> pairs,
+                                     std::span<const Scenario* const> scenarios,
+                                     std::span<const KnownPlan> known) {
+  std::vector<PlannedRun> all;
   for (const KnownPlan& plan : known) {
     const auto found = std::ranges::find(scenarios, plan.scenario, &Scenario::name);
     if (found == scenarios.end()) {
       continue;
     }
-    Together made = {.scenario = static_cast<std::size_t>(found - scenarios.begin()),
-                     .all_strike = false,
-                     .seed = plan.seed};
+    PlannedRun made = {.scenario = static_cast<std::size_t>(found - scenarios.begin()),
+                       .all_strike = false,
+                       .seed = plan.seed};
     for (const std::string& text : plan.faults) {
       made.faults.push_back(parse_fault(text).value());
     }
@@ -64,11 +64,11 @@ std::vector<Crossing> SecondLevel::add(std::size_t scenario,
     if (crossing.callers == 0 || clean_.contains(moment)) {
       continue;
     }
-    const std::uint64_t lot = hash_of(
+    const std::uint64_t draw = hash_of(
         fmt::format("{} {} {} {}", seed_, scenario, to_text(first), to_text(crossing.site)));
     Drawn& mine = drawn_[moment];
-    if (lot < mine.lot) {
-      mine = {.lot = lot, .scenario = scenario, .first = first, .crossing = crossing};
+    if (draw < mine.draw) {
+      mine = {.draw = draw, .scenario = scenario, .first = first, .crossing = crossing};
       drawn.push_back(crossing);
     }
   }

@@ -37,7 +37,7 @@ struct Pair {
 std::span<const Pair> pairs_of(std::span<const Pair> sorted, std::size_t scenario);
 
 /// Faults for one run.
-struct Together {
+struct PlannedRun {
   std::size_t scenario = 0;
   std::vector<Fault> faults = {};
   bool all_strike = true;  ///< Or only the first one has to be injected.
@@ -45,9 +45,9 @@ struct Together {
 };
 
 /// The known plans of the scenarios, and then the pairs.
-std::vector<Together> together(std::span<const Pair> pairs,
-                               std::span<const Scenario* const> scenarios,
-                               std::span<const KnownPlan> known);
+std::vector<PlannedRun> planned_runs(std::span<const Pair> pairs,
+                                     std::span<const Scenario* const> scenarios,
+                                     std::span<const KnownPlan> known);
 
 /// "tracker/poll()#4 kill_before, then root/poll()#2 pause"
 std::string text_of(std::span<const Fault> faults);
@@ -67,9 +67,9 @@ class SecondLevel {
   std::vector<Pair> pairs() const;
 
  private:
-  /// The crossing that represents a moment: of all that were added the one with the smallest lot.
+  /// The crossing that represents a moment: of all that were added the one with the smallest draw.
   struct Drawn {
-    std::uint64_t lot = ~std::uint64_t{0};
+    std::uint64_t draw = ~std::uint64_t{0};
     std::size_t scenario = 0;
     Fault first;
     Crossing crossing;

@@ -29,16 +29,16 @@ Strike strike_of(const Fault& fault, const ScenarioMatrix& of) {
 }
 
 /// A candidate for the matrix. Those with the smallest turn are taken, and of those the ones with
-/// the smallest lot.
+/// the smallest draw.
 struct Candidate {
   std::size_t turn = 0;  ///< Number of cells of its scenario that are taken before it.
-  std::uint64_t lot = 0;
+  std::uint64_t draw = 0;
   Cell cell;
 
   auto operator<=>(const Candidate&) const = default;
 };
 
-std::uint64_t lot_of(std::uint64_t seed, const Cell& cell) noexcept {
+std::uint64_t draw_of_cell(std::uint64_t seed, const Cell& cell) noexcept {
   std::uint64_t chance = seed ^ (cell.scenario << 32U) ^ cell.fault;
   next_random(chance);
   return next_random(chance);
@@ -92,7 +92,7 @@ std::vector<Cell> site_matrix_of(std::span<const ScenarioMatrix> matrices, std::
     if (strike.moment.callers == 0) {
       cells.push_back(cell);
     } else {
-      candidates[strike].push_back({.lot = lot_of(seed, cell), .cell = cell});
+      candidates[strike].push_back({.draw = draw_of_cell(seed, cell), .cell = cell});
     }
   }
   for (auto& [strike, mine] : candidates) {

@@ -229,7 +229,7 @@ class HistoryReader {
 
 }  // namespace
 
-std::string describe(const Misreading& misreading) {
+std::string describe(const HistoryTextError& misreading) {
   return "line " + std::to_string(misreading.line) + " " + std::string(name_of(misreading.mistake));
 }
 
@@ -266,12 +266,12 @@ std::string to_text(const History& history) {
   return text;
 }
 
-tl::expected<History, Misreading> parse_history(std::string_view text) {
+tl::expected<History, HistoryTextError> parse_history(std::string_view text) {
   HistoryReader reader;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     if (const auto mistake = reader.read(text.substr(0, end))) {
-      return tl::unexpected(Misreading{.line = number, .mistake = *mistake});
+      return tl::unexpected(HistoryTextError{.line = number, .mistake = *mistake});
     }
     text.remove_prefix(std::min(end + 1, text.size()));
   }

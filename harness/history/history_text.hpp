@@ -46,15 +46,15 @@ LASTREF_NAMED_ENUM(Mistake,
                    // `refusals` twice, or after an operation
                    (late_refusals, "says too late when puts may be refused"));
 
-struct Misreading {
+struct HistoryTextError {
   std::size_t line = 0;  ///< From 1.
   Mistake mistake{};
 
-  bool operator==(const Misreading&) const = default;
+  bool operator==(const HistoryTextError&) const = default;
 };
 
 /// "line 3 names no slot"
-std::string describe(const Misreading& misreading);
+std::string describe(const HistoryTextError& misreading);
 
 /// Whether a name can occur in a text: it is not empty, and has neither blanks nor control
 /// characters.
@@ -64,6 +64,6 @@ bool is_name_of_actor(std::string_view name) noexcept;
 std::string to_text(const History& history);
 
 /// Actors are numbered in the order in which they first appear.
-tl::expected<History, Misreading> parse_history(std::string_view text);
+tl::expected<History, HistoryTextError> parse_history(std::string_view text);
 
 }  // namespace lastref::harness::oracle

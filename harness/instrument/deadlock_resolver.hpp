@@ -12,7 +12,10 @@ class DeadlockResolver {
   virtual ~DeadlockResolver() = default;
 
   /// Makes a thread able to continue, by the mildest possible means. False: the run hangs.
-  bool resolve();
+  bool resolve() {
+    return (has_moved() && ask_tracker()) || let_doomed_go() || fail_one_waiter() ||
+           let_stopped_go();
+  }
 
  private:
   /// Whether anything has happened since the tracker was last asked.

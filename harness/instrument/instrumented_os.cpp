@@ -4,6 +4,8 @@
 #include <fiu-control.h>
 #include <fiu.h>
 
+#include "harness/program/arena.hpp"
+
 namespace lastref::harness {
 namespace {
 
@@ -12,6 +14,68 @@ bool fiu_ready() noexcept {
   static const bool ready = fiu_init(0) == 0;
   return ready;
 }
+
+constexpr std::string_view process_prefix = "process:";
+
+/// A thread that reports its end to the interceptor before the kernel knows it.
+class InterceptedThread final : public os::Thread {
+ public:
+  InterceptedThread(Interceptor& interceptor, ActorId actor) noexcept
+      : interceptor_(interceptor), actor_(actor) {}
+
+  void is(std::unique_ptr<os::Thread> inner) noexcept { inner_ = std::move(inner); }
+  void join() noexcept override {
+    interceptor_.join(actor_);
+    inner_->join();
+  }
+
+ private:
+  Interceptor& interceptor_;
+  ActorId actor_;
+  std::unique_ptr<os::Thread> inner_;
+};
+
+/// A monitor in which no thread ever waits in the kernel: at most one thread of the run runs at a
+/// time.
+class InterceptedMonitor final : public os::Monitor {
+ public:
+  explicit InterceptedMonitor(Interceptor& interceptor) noexcept : interceptor_(interceptor) {}
+
+  void lock() noexcept override {
+    interceptor_.ask();
+    take();
+  }
+  void unlock() noexcept override {
+    LASTREF_ASSERT(held_);
+    held_ = false;
+    if (queued_ > 0) {
+      interceptor_.wake(Wait::lock, this);
+    }
+  }
+  void wait() noexcept override {
+    unlock();
+    interceptor_.wait_for(Wait::notice, this);
+    take();
+  }
+  void notify_all() noexcept override { interceptor_.wake(Wait::notice, this); }
+
+ private:
+  void take() noexcept {
+    while (held_) {
+      ++queued_;
+      interceptor_.wait_for(Wait::lock, this);
+      --queued_;
+    }
+    held_ = true;
+  }
+
+  Interceptor& interceptor_;
+  bool held_ = false;
+  int queued_ = 0;
+};
+
+constexpr std::string_view connection_prefix = "conn:";
+constexpr std::int64_t no_limit = -1;
 
 }  // namespace
 
@@ -180,6 +244,230 @@ Status InstrumentedOs::unmap(os::Buffer mapped) noexcept {
       names_.unmap(mapped);
     }
     return unmapped;
+  });
+}
+
+Result<os::Child> InstrumentedOs::spawn(const os::SpawnOptions& options) noexcept {
+  const Subject subject{.object = options.entry};
+  return cross(Call::spawn, subject, [&](auto&, auto&) {
+    auto child = inner_.spawn(options);
+    if (child) {
+      const std::string_view role = interceptor_.role_of(child->pid);
+      names_.open(child->process,
+                  names_.joined(process_prefix, role.empty() ? subject.object : role));
+      if (options.end_wanted) {
+        names_.is_child(child->process);
+      }
+    }
+    return child;
+  });
+}
+
+Result<os::Fd> InstrumentedOs::open_process(os::Pid pid) noexcept {
+  const std::string_view role = interceptor_.role_of(pid);
+  const std::string_view object = role.empty() ? "process" : names_.joined(process_prefix, role);
+  return cross(Call::open_process, {.object = object}, [&](auto&, auto&) {
+    auto fd = inner_.open_process(pid);
+    if (fd) {
+      names_.open(*fd, object);
+    }
+    return fd;
+  });
+}
+
+Result<std::optional<os::ChildExit>> InstrumentedOs::wait_child(os::Fd process) noexcept {
+  return cross(Call::wait_child, of(process), [&](auto&, auto&) {
+    auto exit = inner_.wait_child(process);
+    // No child has ended: it is alive. A failure means that it is not, or no longer, our child.
+    if (!exit || *exit) {
+      names_.is_reaped(process);
+    }
+    return exit;
+  });
+}
+
+Status InstrumentedOs::signal_process(os::Fd process, os::Signal signal) noexcept {
+  const Subject subject{.object = names_.name_of(process), .text = name_of(signal)};
+  return cross(Call::signal_process, subject, [&](auto&, auto&) {
+    interceptor_.signals(process, signal);
+    Status sent = inner_.signal_process(process, signal);
+    if (sent) {
+      interceptor_.signalled(process, signal);
+    }
+    return sent;
+  });
+}
+
+Result<std::unique_ptr<os::Thread>> InstrumentedOs::start_thread(std::function<void()> body,
+                                                                 os::ThreadKind kind) noexcept {
+  using Started = Result<std::unique_ptr<os::Thread>>;
+  return cross(Call::start_thread, {}, [&](auto&, auto&) -> Started {
+    if (!interceptor_.serialises()) {
+      return inner_.start_thread(std::move(body), kind);
+    }
+    const ActorId actor = interceptor_.new_actor();
+    auto thread = std::make_unique<InterceptedThread>(interceptor_, actor);
+    auto run =
+        [this, actor, given = std::move(body), is_products = AllocationScope::is_products()] {
+          const AllocationScope scope(is_products);
+          interceptor_.actor_begins(actor);
+          given();
+          interceptor_.actor_ends();
+        };
+    auto started = inner_.start_thread(std::move(run), kind);
+    if (!started) {
+      interceptor_.drop_actor(actor);
+      return started;
+    }
+    thread->is(std::move(*started));
+    interceptor_.actor_begun();
+    return thread;
+  });
+}
+
+unsigned InstrumentedOs::processors() noexcept {
+  return cross_surely(Call::processors, {}, [&] {
+    return interceptor_.serialises() ? processors_of_a_run : inner_.processors();
+  });
+}
+
+os::Instant InstrumentedOs::now() noexcept {
+  return cross_surely(
+      Call::now, {}, [&] { return interceptor_.serialises() ? interceptor_.now() : inner_.now(); });
+}
+
+Status InstrumentedOs::entropy(os::Buffer into) noexcept {
+  return cross(Call::entropy, {}, [&](auto&, auto&) {
+    if (!interceptor_.serialises()) {
+      return inner_.entropy(into);
+    }
+    interceptor_.fill(into);
+    return ok();
+  });
+}
+
+std::uint64_t InstrumentedOs::process_token() noexcept {
+  // A random token would differ between two runs of one plan; pids identify the live processes of a
+  // world.
+  return interceptor_.serialises() ? static_cast<std::uint64_t>(inner_.process_id())
+                                   : inner_.process_token();
+}
+
+std::unique_ptr<os::Monitor> InstrumentedOs::make_monitor() noexcept {
+  if (interceptor_.serialises()) {
+    return std::make_unique<InterceptedMonitor>(interceptor_);
+  }
+  return inner_.make_monitor();
+}
+
+std::unique_ptr<os::ExitHook> InstrumentedOs::at_exit(std::function<void()> action) noexcept {
+  return exit_hooks_.add(inner_.process_token(), std::move(action));
+}
+
+os::ProcessObjects& InstrumentedOs::objects() noexcept {
+  return objects_.of(*this, process_token());
+}
+
+void InstrumentedOs::run_exit_hooks() {
+  exit_hooks_.run(inner_.process_token());
+}
+
+Result<os::Fd> InstrumentedOs::make_socket() noexcept {
+  return cross(Call::make_socket, {}, [&](auto&, auto&) {
+    auto fd = inner_.make_socket();
+    if (fd) {
+      names_.open(*fd, "socket");
+    }
+    return fd;
+  });
+}
+
+Status InstrumentedOs::bind(os::Fd socket, const std::string& path) noexcept {
+  const Subject subject{.object = object_of(path), .text = path};
+  return cross(Call::bind, subject, [&](auto&, auto&) {
+    Status bound = inner_.bind(socket, path);
+    if (bound) {
+      names_.open(socket, subject.object, path);
+      interceptor_.bound(path);
+    }
+    return bound;
+  });
+}
+
+Result<os::Fd> InstrumentedOs::accept(os::Fd socket) noexcept {
+  return cross(Call::accept, of(socket), [&](auto&, auto&) {
+    auto fd = inner_.accept(socket);
+    if (fd) {
+      // Bypasses the interceptor: the name must not depend on whether the product asks.
+      const auto peer = inner_.peer_of(*fd);
+      const std::string_view role = peer ? interceptor_.role_of(peer->pid) : std::string_view{};
+      names_.open(*fd, role.empty() ? "conn" : names_.joined(connection_prefix, role));
+    }
+    return fd;
+  });
+}
+
+Status InstrumentedOs::connect(os::Fd socket, const std::string& path) noexcept {
+  return cross(Call::connect, {.object = object_of(path), .text = path}, [&](auto&, auto&) {
+    Status connected = inner_.connect(socket, path);
+    if (connected) {
+      names_.rename(socket, "tracker");  // No other socket is ever connected to.
+    }
+    return connected;
+  });
+}
+
+Result<os::Received> InstrumentedOs::receive(os::Fd socket, os::Buffer into) noexcept {
+  const Subject subject = of(socket);
+  return cross(Call::receive, subject, [&](auto&, auto&) {
+    auto received = inner_.receive(socket, into);
+    if (received) {
+      // Descriptors arrive only with announcements, and are named after the sender's process.
+      const std::string_view role = subject.object.starts_with(connection_prefix)
+                                        ? subject.object.substr(connection_prefix.size())
+                                        : subject.object;
+      for (const os::Fd fd : received->fds) {
+        names_.open(fd, names_.joined("process:", role));
+      }
+    }
+    return received;
+  });
+}
+
+Result<os::PipeEnds> InstrumentedOs::make_pipe() noexcept {
+  return cross(Call::make_pipe, {}, [&](auto&, auto&) {
+    auto ends = inner_.make_pipe();
+    if (ends) {
+      names_.open(ends->read, "pipe.read");
+      names_.open(ends->write, "pipe.write");
+    }
+    return ends;
+  });
+}
+
+Result<std::size_t> InstrumentedOs::poll(std::span<os::PollItem> items,
+                                         std::optional<std::chrono::nanoseconds> timeout) noexcept {
+  const Subject subject{.value = timeout ? timeout->count() : no_limit};
+  return cross(Call::poll, subject, [&](PendingCall& going, const Injection& injection) {
+    if (!interceptor_.serialises()) {
+      return inner_.poll(items, timeout);
+    }
+    std::optional<os::Instant> deadline;
+    for (bool late = false;;) {
+      auto ready = inner_.poll(items, std::chrono::nanoseconds(0));
+      if (!ready || *ready > 0 || late || timeout == std::chrono::nanoseconds(0)) {
+        return ready;
+      }
+      if (timeout && !deadline) {
+        deadline = interceptor_.now() + *timeout;
+      }
+      going.waited = true;
+      if (deadline && (injection.late || interceptor_.is_time_over())) {
+        interceptor_.time_is_over(*deadline);
+        return ready;
+      }
+      late = !interceptor_.wait_ready(items, deadline);
+    }
   });
 }
 

@@ -15,7 +15,6 @@
 #include "harness/journal/record.hpp"
 #include "harness/scenario/fault.hpp"
 #include "harness/scenario/points.hpp"
-#include "harness/scenario/probes.hpp"
 #include "harness/scenario/world.hpp"
 
 namespace lastref::harness {

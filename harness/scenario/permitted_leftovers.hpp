@@ -29,7 +29,19 @@ LASTREF_NAMED_ENUM(NameKind,
 
 /// The kind of a path as the evidence has it. A folder counts as a file; a file of an array as an
 /// array.
-NameKind kind_of_name(std::string_view path) noexcept;
+constexpr NameKind kind_of_name(std::string_view path) noexcept {
+  constexpr std::string_view shared_memory_folder = "/dev/shm/";
+  if (path.find("/lastref_memmapping_folder_") != std::string_view::npos) {
+    return NameKind::array;
+  }
+  const bool is_object = path.starts_with(shared_memory_folder) &&
+                         path.find('/', shared_memory_folder.size()) == std::string_view::npos;
+  if (!is_object) {
+    return NameKind::file;
+  }
+  return path.substr(shared_memory_folder.size()).starts_with("sem.") ? NameKind::semaphore
+                                                                      : NameKind::shared_memory;
+}
 
 /// The number of such names, by reason and kind.
 template <typename Number>

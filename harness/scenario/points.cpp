@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <lastref/error.hpp>
+#include <lastref/probe.hpp>
 
 namespace lastref::harness {
 
@@ -31,6 +32,16 @@ std::string_view name_of_point(std::size_t point) noexcept {
   LASTREF_ASSERT(point < number_of_points());
   const std::size_t calls = call_rows().size();
   return point < calls ? call_rows()[point].method : step_rows()[point - calls].name;
+}
+
+std::string names_of(const ProbeSet& probes) {
+  std::string names;
+  for (const ProbeRow& row : probe_rows()) {
+    if (probes.test(static_cast<std::size_t>(row.probe))) {
+      names.append(names.empty() ? "" : ", ").append(row.name);
+    }
+  }
+  return names.empty() ? "none" : names;
 }
 
 }  // namespace lastref::harness

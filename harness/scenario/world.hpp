@@ -17,7 +17,6 @@
 #include "harness/scenario/look.hpp"
 #include "harness/scenario/permitted_leftovers.hpp"
 #include "harness/scenario/points.hpp"
-#include "harness/scenario/probes.hpp"
 #include "harness/scenario/scenario.hpp"
 
 namespace lastref::harness {

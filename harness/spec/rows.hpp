@@ -7,6 +7,7 @@
 // not count as done.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -68,5 +69,20 @@ RowProof prove(std::span<const Row> table, const RowEvidence& evidence);
 /// A sentence for each part that a row lacks, for each row that is marked as not built although it
 /// has all its parts, and for each name of an unknown row.
 std::vector<std::string> complaints(const RowProof& proof);
+
+/// Rows, and the checkout in which tests and mutants were searched; empty: there was no search, so
+/// they are not reported as absent.
+struct RowListing {
+  RowProof proof;
+  std::optional<std::string> checkout;
+};
+
+/// A line for each row, with the number of each part.
+std::string to_text(const RowListing& listing);
+
+/// Each row with the names of its parts.
+std::string names_to_text(const RowListing& listing);
+
+std::string to_json(const RowListing& listing);
 
 }  // namespace lastref::harness

@@ -101,7 +101,7 @@ TEST_P(WrongHistoryText, is_refused_with_its_line_and_what_is_wrong_with_it) {
   const std::string before = "# A comment.\nrefusals at_any_time\n\n[1..2] a get 3 = nothing\n";
   const auto read = parse_history(before + GetParam().line + "\nand more");
   ASSERT_FALSE(read);
-  EXPECT_EQ(read.error(), (Misreading{.line = 5, .mistake = GetParam().mistake}));
+  EXPECT_EQ(read.error(), (HistoryTextError{.line = 5, .mistake = GetParam().mistake}));
   EXPECT_TRUE(describe(read.error()).starts_with("line 5 ")) << describe(read.error());
 }
 
@@ -147,10 +147,10 @@ INSTANTIATE_TEST_SUITE_P(HistoryText,
                          [](const auto& each) { return each.param.name; });
 
 TEST(HistoryTextOfRefusals, has_one_of_three_tokens_and_one_line) {
-  EXPECT_EQ(parse_history("refusals\n").error(), (Misreading{1, Mistake::no_refusals}));
-  EXPECT_EQ(parse_history("refusals never\n").error(), (Misreading{1, Mistake::no_refusals}));
+  EXPECT_EQ(parse_history("refusals\n").error(), (HistoryTextError{1, Mistake::no_refusals}));
+  EXPECT_EQ(parse_history("refusals never\n").error(), (HistoryTextError{1, Mistake::no_refusals}));
   EXPECT_EQ(parse_history("refusals at_a_limit\nrefusals at_a_limit").error(),
-            (Misreading{2, Mistake::late_refusals}));
+            (HistoryTextError{2, Mistake::late_refusals}));
   EXPECT_EQ(parse_history("")->refusals, Refusals::when_frozen);
 }
 

@@ -17,7 +17,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "harness/spec/rows_text.hpp"
 #include "property_tests/support/transcript.hpp"
 
 namespace lastref::harness {

@@ -9,7 +9,7 @@
 #include <lastref/error.hpp>
 #include <lastref/probe.hpp>
 
-#include "harness/scenario/probes.hpp"
+#include "harness/scenario/points.hpp"
 
 namespace lastref {
 namespace {

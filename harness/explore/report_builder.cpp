@@ -1,9 +1,12 @@
-#include "harness/explore/tally.hpp"
+#include "harness/explore/report_builder.hpp"
 
 #include <algorithm>
 #include <set>
 #include <span>
+#include <string>
 #include <string_view>
+
+#include <lastref/probe.hpp>
 
 #include "harness/explore/plans.hpp"
 #include "harness/oracle/evidence.hpp"
@@ -33,7 +36,7 @@ void keep_first(ViolationGroup& group, Violation&& violation) {
 
 }  // namespace
 
-void Tally::add(CampaignResults& report, const Scenario& scenario, const Done& done) {
+void ReportBuilder::add(CampaignResults& report, const Scenario& scenario, const Done& done) {
   add_outcome(report, done.outcome);
   report.scenarios[done.job.scenario].seconds += done.seconds;
   ++report.scenarios[done.job.scenario].runs;
@@ -41,14 +44,14 @@ void Tally::add(CampaignResults& report, const Scenario& scenario, const Done& d
     add_outcome(report, *done.again);
     ++report.scenarios[done.job.scenario].runs;
   }
-  sightings_.add(scenario, done);
+  probe_counts_.add(scenario, done);
   add_violations(report, scenario, done);
   if (done.job.twice) {
     compare(report, scenario, done);
   }
 }
 
-void Tally::add_outcome(CampaignResults& report, const Outcome& outcome) {
+void ReportBuilder::add_outcome(CampaignResults& report, const Outcome& outcome) {
   ++report.runs;
   report.kills += outcome.kills;
   report.leftovers += outcome.leftovers;
@@ -63,7 +66,9 @@ void Tally::add_outcome(CampaignResults& report, const Outcome& outcome) {
   }
 }
 
-void Tally::add_violations(CampaignResults& report, const Scenario& scenario, const Done& done) {
+void ReportBuilder::add_violations(CampaignResults& report,
+                                   const Scenario& scenario,
+                                   const Done& done) {
   std::set<std::string_view> seen_claims;
   for (const Finding& finding : done.outcome.findings) {
     if (!seen_claims.insert(finding.claim).second) {
@@ -84,7 +89,9 @@ void Tally::add_violations(CampaignResults& report, const Scenario& scenario, co
   }
 }
 
-void Tally::compare(CampaignResults& report, const Scenario& scenario, const Done& done) const {
+void ReportBuilder::compare(CampaignResults& report,
+                            const Scenario& scenario,
+                            const Done& done) const {
   if (std::string seen = difference_of(done.outcome, *done.again); !seen.empty()) {
     report.differences.push_back({.scenario = scenario.name,
                                   .replay = replay_command(scenario.name, done.job.plan, world_),
@@ -92,7 +99,7 @@ void Tally::compare(CampaignResults& report, const Scenario& scenario, const Don
   }
 }
 
-void Tally::finish(CampaignResults& report) const {
+void ReportBuilder::finish(CampaignResults& report) const {
   report.points_declared = number_of_points();
   for (std::size_t point = 0; point < number_of_points(); ++point) {
     if (reached_.test(point)) {
@@ -101,12 +108,55 @@ void Tally::finish(CampaignResults& report) const {
       report.never_reached.emplace_back(name_of_point(point));
     }
   }
-  report.probes = sightings_.rows();
+  report.probes = probe_counts_.rows();
   for (const auto& [name, group] : groups_) {
     report.groups.push_back(group);
     report.groups.back().scenario = name.first;
     report.groups.back().claim = name.second;
   }
+}
+
+ProbeCounts::ProbeCounts(std::string_view world) : world_(world) {
+  for (const ProbeRow& row : probe_rows()) {
+    rows_.push_back({.name = std::string(row.name), .sentence = std::string(row.sentence)});
+  }
+}
+
+void ProbeCounts::add(const Scenario& scenario, const Done& done) {
+  add_run(scenario, done.job, done.outcome.probes);
+  if (done.again) {
+    add_run(scenario, done.job, done.again->probes);
+  }
+}
+
+void ProbeCounts::add_run(const Scenario& scenario, const Job& job, const ProbeSet& seen) {
+  for (std::size_t at = 0; at < rows_.size(); ++at) {
+    if (!seen.test(at)) {
+      continue;
+    }
+    ProbeReport& row = rows_[at];
+    if (++row.runs == 1 || job.number < row.first_run) {
+      row.first_run = job.number;
+      row.scenario = scenario.name;
+      row.replay = replay_command(scenario.name, job.plan, world_);
+      row.by_chance = job.phase == CampaignPhase::random;
+    }
+  }
+}
+
+void ProbeCounts::remember(std::string_view name) {
+  const auto found = std::ranges::find(rows_, name, &ProbeReport::name);
+  if (found != rows_.end()) {
+    found->seen_earlier = true;
+  }
+}
+
+ProbeSet ProbeCounts::all() const {
+  ProbeSet seen;
+  for (std::size_t at = 0; at < rows_.size(); ++at) {
+    seen.set(at, rows_[at].is_seen());
+  }
+  return seen;
 }
 
 }  // namespace lastref::harness

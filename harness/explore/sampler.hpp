@@ -1,4 +1,4 @@
-// Share: the part of a long list that is tried. Each item is drawn by a seed and by its own name
+// Sampler: the part of a long list that is tried. Each item is drawn by a seed and by its own name
 // alone, so that the same seed draws the same items, whatever else is in the list.
 #pragma once
 
@@ -10,10 +10,10 @@
 
 namespace lastref::harness {
 
-class Share {
+class Sampler {
  public:
   /// `part` is above 0, and at most 1, which draws all.
-  Share(double part, std::uint64_t seed) noexcept : part_(part), seed_(seed) {}
+  Sampler(double part, std::uint64_t seed) noexcept : part_(part), seed_(seed) {}
 
   bool draws(std::string_view name) const noexcept;
   std::vector<Pair> draw_of(const std::vector<Pair>& pairs) const;
