@@ -86,10 +86,10 @@ class MutantsVerb {
       list();
       return;
     }
-    auto workshop = Workshop::open(checkout_, checkout_ + "/build/mutants");
-    const Status done = !workshop        ? tl::unexpected(workshop.error())
-                        : options_.check ? check(*workshop)
-                                         : hunt(*workshop);
+    auto build = MutantBuild::open(checkout_, checkout_ + "/build/mutants");
+    const Status done = !build           ? tl::unexpected(build.error())
+                        : options_.check ? check(*build)
+                                         : hunt(*build);
     if (!done) {
       invocation_.refuse("mutants: " + describe(done.error()));
     }
@@ -142,19 +142,19 @@ class MutantsVerb {
     invocation_.end(Exit::clean);
   }
 
-  Status check(Workshop& workshop) {
-    LASTREF_CHECK(workshop.check(mutants_));
+  Status check(MutantBuild& build) {
+    LASTREF_CHECK(build.check(mutants_));
     std::cout << fmt::format("all {} patches fit\n", mutants_.size());
     invocation_.end(Exit::clean);
     return ok();
   }
 
-  Status hunt(Workshop& workshop) {
+  Status hunt(MutantBuild& build) {
     Progress progress(options_.draw.value_or(mutants_.size()));
     std::cerr << "the copy for planted bugs:";
-    LASTREF_CHECK(workshop.prepare());
+    LASTREF_CHECK(build.prepare());
     LASTREF_TRY(hunt,
-                Hunt::begin(workshop,
+                Hunt::begin(build,
                             {.hunters = hunters_,
                              .all_hunters = options_.all_hunters,
                              .again = options_.again,
@@ -167,11 +167,11 @@ class MutantsVerb {
         options_.draw ? attack_drawn(hunt, progress) : attack_planned(hunt, progress);
     progress.close();
     LASTREF_CHECK(done);
-    if (hunt.liar()) {
+    if (hunt.false_positive()) {
       // A hunter that finds a bug where none was planted proves nothing by finding one.
       Verdict unplanted;
       unplanted.mutant.name = "none";
-      unplanted.trials.emplace(*hunt.liar(), hunt.lie());
+      unplanted.trials.emplace(*hunt.false_positive(), hunt.false_trial());
       std::cout << "VIOLATION without any mutant\n" << text_of(unplanted, hunters_);
       invocation_.end(Exit::violation);
       return ok();
@@ -182,8 +182,8 @@ class MutantsVerb {
   Status attack_planned(Hunt& hunt, Progress& progress) {
     for (const Mutant& mutant : mutants_) {
       progress.begin(mutant);
-      LASTREF_TRY(verdict, hunt.attack(planting_of(mutant)));
-      if (hunt.liar()) {
+      LASTREF_TRY(verdict, hunt.run(planting_of(mutant)));
+      if (hunt.false_positive()) {
         return ok();
       }
       take(std::move(verdict), progress);
@@ -203,8 +203,8 @@ class MutantsVerb {
       }
       LASTREF_TRY(planting, write_down(*drawn, folder));
       progress.begin(planting.mutant);
-      LASTREF_TRY(verdict, hunt.attack(planting));
-      if (hunt.liar()) {
+      LASTREF_TRY(verdict, hunt.run(planting));
+      if (hunt.false_positive()) {
         return ok();
       }
       if (verdict.builds) {

@@ -22,15 +22,15 @@ int patience_after(const Trial& unplanted) {
 
 }  // namespace
 
-Result<Hunt> Hunt::begin(Workshop& workshop, HuntPlan plan) {
-  Hunt hunt(workshop, std::move(plan));
-  LASTREF_CHECK(hunt.results_.open(workshop.folder() + "/results.jsonl"));
+Result<Hunt> Hunt::begin(MutantBuild& build, HuntPlan plan) {
+  Hunt hunt(build, std::move(plan));
+  LASTREF_CHECK(hunt.results_.open(build.folder() + "/results.jsonl"));
   hunt.plan_.doing("building");
-  LASTREF_TRY(builds, workshop.build_for(Hunter::sim, {}, "unplanted"));
+  LASTREF_TRY(builds, build.build_for(Hunter::sim, {}, "unplanted"));
   if (!builds) {
     return failure(std::errc::protocol_error, "the checkout does not build");
   }
-  LASTREF_TRY(help, workshop.help_of_gate());
+  LASTREF_TRY(help, build.help_of_gate());
   hunt.has_full_ = names_full(help);
   return hunt;
 }
@@ -60,7 +60,7 @@ Status Hunt::keep(std::string key, std::string mutant, std::string_view hunter, 
 
 Status Hunt::take_out() {
   if (planted_) {
-    LASTREF_CHECK(workshop_->take_out(*planted_));
+    LASTREF_CHECK(build_->take_out(*planted_));
     planted_.reset();
   }
   return ok();
@@ -70,19 +70,19 @@ Status Hunt::take_out() {
 Result<Trial> Hunt::trial_unplanted(Hunter hunter, const Planting& planting) {
   const HuntOptions options = options_for(planting.mutant);
   const std::string command = unplanted_command_of(hunter, options).value_or("");
-  const std::string key = key_of(workshop_->sources_for(hunter), {}, command);
+  const std::string key = key_of(build_->sources_for(hunter), {}, command);
   if (const Trial* trial = results_.find(key)) {
     return *trial;
   }
   const double began = seconds_now();
   LASTREF_CHECK(take_out());
   plan_.doing("building without it");
-  LASTREF_TRY(builds, workshop_->build_for(hunter, options, "unplanted"));
+  LASTREF_TRY(builds, build_->build_for(hunter, options, "unplanted"));
   if (!builds) {
     return failure(std::errc::protocol_error, "the checkout does not build");
   }
   plan_.doing(fmt::format("{} without it", name_of(hunter)));
-  LASTREF_TRY(trial, workshop_->hunt(hunter, command, "unplanted", patience_most));
+  LASTREF_TRY(trial, build_->hunt(hunter, command, "unplanted", patience_most));
   seconds_unplanted_ += seconds_now() - began;
   if (!trial.found()) {  // Otherwise the user will fix something, and start again.
     LASTREF_CHECK(keep(key, "none", name_of(hunter), trial));
@@ -94,15 +94,15 @@ Result<Trial> Hunt::trial_unplanted(Hunter hunter, const Planting& planting) {
 Result<Hunt::Built> Hunt::build_planted(Hunter hunter, const Planting& planting) {
   const std::string& name = planting.mutant.name;
   if (!planted_) {
-    LASTREF_CHECK(workshop_->plant(planting));
+    LASTREF_CHECK(build_->plant(planting));
     planted_ = planting.mutant;
   }
   plan_.doing("building");
-  LASTREF_TRY(all, workshop_->build_for(hunter, options_for(planting.mutant), name));
+  LASTREF_TRY(all, build_->build_for(hunter, options_for(planting.mutant), name));
   if (all) {
     return Built::all;
   }
-  LASTREF_TRY(program, workshop_->build_for(Hunter::sim, {}, name));
+  LASTREF_TRY(program, build_->build_for(Hunter::sim, {}, name));
   return program ? Built::program : Built::nothing;
 }
 
@@ -116,9 +116,9 @@ Result<Trial> Hunt::trial_by(Hunter hunter, const Planting& planting, Verdict& v
     cannot.seen = "this build has no such gate";
     return cannot;
   }
-  LASTREF_TRY(patch, workshop_->text_of_patch(planting));
-  const std::string key = key_of(workshop_->sources_for(hunter), patch, *command);
-  const std::string build_key = key_of(workshop_->sources_for(Hunter::sim), patch, build_step);
+  LASTREF_TRY(patch, build_->text_of_patch(planting));
+  const std::string key = key_of(build_->sources_for(hunter), patch, *command);
+  const std::string build_key = key_of(build_->sources_for(Hunter::sim), patch, build_step);
   if (const Trial* trial = known(key)) {
     return *trial;
   }
@@ -128,8 +128,8 @@ Result<Trial> Hunt::trial_by(Hunter hunter, const Planting& planting, Verdict& v
   }
   LASTREF_TRY(unplanted, trial_unplanted(hunter, planting));
   if (unplanted.found()) {
-    liar_ = hunter;
-    lie_ = std::move(unplanted);
+    false_positive_ = hunter;
+    false_trial_ = std::move(unplanted);
     return cannot;
   }
   LASTREF_TRY(built, build_planted(hunter, planting));
@@ -143,19 +143,19 @@ Result<Trial> Hunt::trial_by(Hunter hunter, const Planting& planting, Verdict& v
     return cannot;
   }
   plan_.doing(name_of(hunter));
-  LASTREF_TRY(trial, workshop_->hunt(hunter, *command, name, patience_after(unplanted)));
+  LASTREF_TRY(trial, build_->hunt(hunter, *command, name, patience_after(unplanted)));
   LASTREF_CHECK(keep(key, name, name_of(hunter), trial));
   return trial;
 }
 
-Result<Verdict> Hunt::attack(const Planting& planting) {
+Result<Verdict> Hunt::run(const Planting& planting) {
   const double began = seconds_now();
   seconds_unplanted_ = 0;
   Verdict verdict;
   verdict.mutant = planting.mutant;
   for (const Hunter hunter : plan_.hunters) {
     LASTREF_TRY(trial, trial_by(hunter, planting, verdict));
-    if (!verdict.builds || liar_) {
+    if (!verdict.builds || false_positive_) {
       break;
     }
     const bool found = trial.found();

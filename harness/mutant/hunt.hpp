@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "harness/mutant/hunter.hpp"
+#include "harness/mutant/mutant_build.hpp"
 #include "harness/mutant/results.hpp"
 #include "harness/mutant/verdict.hpp"
-#include "harness/mutant/workshop.hpp"
 
 namespace lastref::harness {
 
@@ -32,23 +32,23 @@ struct HuntPlan {
 
 class Hunt {
  public:
-  /// `workshop` is prepared, and outlives it. Fails with io_error if results cannot be stored.
-  static Result<Hunt> begin(Workshop& workshop, HuntPlan plan);
+  /// `build` is prepared, and outlives it. Fails with io_error if results cannot be stored.
+  static Result<Hunt> begin(MutantBuild& build, HuntPlan plan);
 
   /// Plants, builds, hunts and takes out. Errors: what prevented that; a build that fails is a
-  /// verdict. After an error the workshop has to be prepared again.
-  Result<Verdict> attack(const Planting& planting);
+  /// verdict. After an error the build has to be prepared again.
+  Result<Verdict> run(const Planting& planting);
 
   /// The hunter that sees a bug where none was planted, once there was one: its results are
   /// worthless.
-  const std::optional<Hunter>& liar() const noexcept { return liar_; }
+  const std::optional<Hunter>& false_positive() const noexcept { return false_positive_; }
   /// What it saw.
-  const Trial& lie() const noexcept { return lie_; }
+  const Trial& false_trial() const noexcept { return false_trial_; }
 
  private:
   enum class Built : std::uint8_t { nothing, program, all };
 
-  Hunt(Workshop& workshop, HuntPlan plan) : workshop_(&workshop), plan_(std::move(plan)) {}
+  Hunt(MutantBuild& build, HuntPlan plan) : build_(&build), plan_(std::move(plan)) {}
 
   HuntOptions options_for(const Mutant& mutant) const;
   const Trial* known(const std::string& key) const;
@@ -58,14 +58,14 @@ class Hunt {
   Result<Trial> trial_by(Hunter hunter, const Planting& planting, Verdict& verdict);
   Status take_out();
 
-  Workshop* workshop_;
+  MutantBuild* build_;
   HuntPlan plan_;
   Results results_;
   bool has_full_ = false;
   std::optional<Mutant> planted_;
-  double seconds_unplanted_ = 0;  ///< of the attack in progress
-  std::optional<Hunter> liar_;
-  Trial lie_;
+  double seconds_unplanted_ = 0;  ///< of the mutant in progress
+  std::optional<Hunter> false_positive_;
+  Trial false_trial_;
 };
 
 }  // namespace lastref::harness

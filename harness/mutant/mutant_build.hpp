@@ -1,4 +1,4 @@
-// Workshop: a copy of the checkout in which bugs are planted, built and hunted. It is in
+// MutantBuild: a copy of the checkout in which bugs are planted, built and hunted. It is in
 // build/mutants and is kept, so that only what a mutant changes is compiled again; objects without
 // the bug come from ccache, if that is available.
 //
@@ -28,11 +28,11 @@ struct Planting {
   std::string patch;
 };
 
-class Workshop {
+class MutantBuild {
  public:
   /// The copy and the logs are kept in `folder`. Fails with resource_unavailable_try_again while
   /// another process works in it.
-  static Result<Workshop> open(std::string checkout, std::string folder);
+  static Result<MutantBuild> open(std::string checkout, std::string folder);
 
   /// Makes the copy equal to the checkout, and prepares its build.
   Status prepare();
@@ -62,7 +62,7 @@ class Workshop {
   Result<std::string> help_of_gate();
 
  private:
-  Workshop(std::string checkout, std::string folder);
+  MutantBuild(std::string checkout, std::string folder);
 
   std::string tree() const { return folder_ + "/tree"; }
   std::string log_of(const std::string& name, const char* what) const;

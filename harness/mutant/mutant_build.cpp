@@ -1,4 +1,4 @@
-#include "harness/mutant/workshop.hpp"
+#include "harness/mutant/mutant_build.hpp"
 
 #include <algorithm>
 #include <array>
@@ -77,39 +77,39 @@ std::uint64_t hash_with(std::uint64_t before, const std::string& file, const std
 
 }  // namespace
 
-Workshop::Workshop(std::string checkout, std::string folder)
+MutantBuild::MutantBuild(std::string checkout, std::string folder)
     : checkout_(std::move(checkout)),
       folder_(std::move(folder)),
       os_(std::make_unique<os::KernelOs>()) {}
 
-Result<Workshop> Workshop::open(std::string checkout, std::string folder) {
+Result<MutantBuild> MutantBuild::open(std::string checkout, std::string folder) {
   std::error_code error;
   fs::create_directories(folder + "/tree", error);
   if (error) {
     return failure(static_cast<std::errc>(error.value()), folder);
   }
-  Workshop workshop(std::move(checkout), std::move(folder));
-  const std::string path = workshop.folder_ + "/lock";
+  MutantBuild build(std::move(checkout), std::move(folder));
+  const std::string path = build.folder_ + "/lock";
   std::ofstream(path, std::ios::app).flush();
-  LASTREF_TRY(fd, workshop.os_->open(path, {.write = true}));
-  workshop.lock_ = os::UniqueFd(*workshop.os_, fd);
-  LASTREF_CHECK(workshop.os_->lock_range(fd, {.kind = os::LockKind::exclusive}));
-  return workshop;
+  LASTREF_TRY(fd, build.os_->open(path, {.write = true}));
+  build.lock_ = os::UniqueFd(*build.os_, fd);
+  LASTREF_CHECK(build.os_->lock_range(fd, {.kind = os::LockKind::exclusive}));
+  return build;
 }
 
-Result<std::optional<int>> Workshop::say(const std::string& command,
-                                         const std::string& log,
-                                         int seconds) {
+Result<std::optional<int>> MutantBuild::say(const std::string& command,
+                                            const std::string& log,
+                                            int seconds) {
   return run_command(tree(), command, log, seconds);
 }
 
-std::string Workshop::log_of(const std::string& name, const char* what) const {
+std::string MutantBuild::log_of(const std::string& name, const char* what) const {
   return fmt::format("{}/{}.{}.txt", folder_, name, what);
 }
 
 /// A file is written only if it differs. Its time decides what is compiled again, so it must never
 /// be older than an object that was made of another text.
-Status Workshop::match(const std::string& file) {
+Status MutantBuild::match(const std::string& file) {
   const fs::path from = fs::path(checkout_) / file;
   const fs::path to = fs::path(tree()) / file;
   const std::string text = read_file(from);
@@ -127,14 +127,14 @@ Status Workshop::match(const std::string& file) {
   return error ? failure(static_cast<std::errc>(error.value()), to) : ok();
 }
 
-void Workshop::count_in(const std::string& file) {
+void MutantBuild::count_in(const std::string& file) {
   const std::string text = read_file(fs::path(tree()) / file);
   sources_ = is_source(file) ? hash_with(sources_, file, text) : sources_;
   sources_of_program_ =
       is_source_of_program(file) ? hash_with(sources_of_program_, file, text) : sources_of_program_;
 }
 
-Status Workshop::match_checkout() {
+Status MutantBuild::match_checkout() {
   std::error_code error;
   const std::set<std::string> wanted = files_below(checkout_, error);
   const std::set<std::string> present = files_below(tree(), error);
@@ -152,14 +152,14 @@ Status Workshop::match_checkout() {
   return error ? failure(static_cast<std::errc>(error.value()), tree()) : ok();
 }
 
-Status Workshop::prepare() {
+Status MutantBuild::prepare() {
   LASTREF_CHECK(match_checkout());
   const std::string log = log_of("unplanted", "configure");
   LASTREF_TRY(code, say(configure, log, patience_for_builds));
   return code == 0 ? ok() : tl::unexpected(said_no("it cannot be configured", log));
 }
 
-Status Workshop::patch(const Planting& planting, const std::string& how) {
+Status MutantBuild::patch(const Planting& planting, const std::string& how) {
   const std::string log = log_of(planting.mutant.name, "patch");
   // Without the ceiling git would resolve the paths from the checkout around the copy.
   const std::string command = fmt::format(
@@ -173,7 +173,7 @@ Status Workshop::patch(const Planting& planting, const std::string& how) {
   return ok();
 }
 
-Status Workshop::check(std::span<const Mutant> mutants) {
+Status MutantBuild::check(std::span<const Mutant> mutants) {
   LASTREF_CHECK(match_checkout());
   for (const Mutant& mutant : mutants) {
     LASTREF_CHECK(patch(planting_of(mutant), "--check"));
@@ -181,33 +181,33 @@ Status Workshop::check(std::span<const Mutant> mutants) {
   return ok();
 }
 
-Result<std::string> Workshop::text_of_patch(const Planting& planting) const {
+Result<std::string> MutantBuild::text_of_patch(const Planting& planting) const {
   std::string text = read_file(fs::path(tree()) / planting.patch);
   return text.empty() ? failure(std::errc::io_error, planting.patch)
                       : Result<std::string>(std::move(text));
 }
 
-Status Workshop::plant(const Planting& planting) {
+Status MutantBuild::plant(const Planting& planting) {
   return patch(planting, "");
 }
 
-Status Workshop::take_out(const Mutant& mutant) {
+Status MutantBuild::take_out(const Mutant& mutant) {
   for (const std::string& file : mutant.files) {
     LASTREF_CHECK(match(file));
   }
   return ok();
 }
 
-Result<std::string> Workshop::targets_of(Hunter hunter, const HuntOptions& options) const {
+Result<std::string> MutantBuild::targets_of(Hunter hunter, const HuntOptions& options) const {
   if (is_gate(hunter)) {
     return program;
   }
   return hunter == Hunter::tests ? std::string("all") : targets_naming(checkout_, options.row);
 }
 
-Result<bool> Workshop::build_for(Hunter hunter,
-                                 const HuntOptions& options,
-                                 const std::string& name) {
+Result<bool> MutantBuild::build_for(Hunter hunter,
+                                    const HuntOptions& options,
+                                    const std::string& name) {
   LASTREF_TRY(targets, targets_of(hunter, options));
   if (targets.empty()) {
     return true;
@@ -217,10 +217,10 @@ Result<bool> Workshop::build_for(Hunter hunter,
   return code == 0;
 }
 
-Result<Trial> Workshop::hunt(Hunter hunter,
-                             const std::string& command,
-                             const std::string& name,
-                             int seconds) {
+Result<Trial> MutantBuild::hunt(Hunter hunter,
+                                const std::string& command,
+                                const std::string& name,
+                                int seconds) {
   const double began = seconds_now();
   const std::string log = log_of(name, std::string(name_of(hunter)).c_str());
   const std::string report = folder_ + "/report.json";
@@ -234,7 +234,7 @@ Result<Trial> Workshop::hunt(Hunter hunter,
   return trial;
 }
 
-Result<std::string> Workshop::help_of_gate() {
+Result<std::string> MutantBuild::help_of_gate() {
   const std::string log = log_of("unplanted", "help");
   LASTREF_TRY(code, say("build/ci/bin/lastref gate --help", log, patience_for_git));
   return code == 0 ? Result<std::string>(read_file(log))
