@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,7 @@ int main(int argc, char** argv) {
   }
   // Some paths check each open descriptor, so close those that are open by accident.
   static_cast<void>(::close_range(STDERR_FILENO + 1, ~0U, 0));
-  const std::vector<Operation> all = lastref::bench::operations();
+  const std::span<const Operation> all = lastref::bench::operations();
   const auto operation = std::ranges::find_if(
       all, [&](const Operation& each) { return argc == 3 && arguments[1] == each.name; });
   if (operation == all.end()) {

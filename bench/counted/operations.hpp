@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <lastref/os.hpp>
 #include <lastref/task.hpp>
@@ -32,11 +31,7 @@ struct Operation {
 };
 
 /// All operations, in the order of the table.
-std::vector<Operation> operations();
-std::span<const Operation> operations_on_names();
-std::span<const Operation> operations_on_arrays();
-std::span<const Operation> operations_with_tasks();
-std::span<const Operation> operations_on_caches();
+std::span<const Operation> operations();
 
 /// The functions that the tasks call.
 std::shared_ptr<const Functions> functions_of_operations();

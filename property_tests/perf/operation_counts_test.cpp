@@ -13,8 +13,7 @@ namespace lastref::perf {
 namespace {
 
 const bench::Operation& operation_named(std::string_view name) {
-  static const std::vector<bench::Operation> all = bench::operations();
-  return *std::ranges::find(all, name, &bench::Operation::name);
+  return *std::ranges::find(bench::operations(), name, &bench::Operation::name);
 }
 
 /// The rows of an operation in the checked-in table.
