@@ -154,17 +154,17 @@ std::string_view InstrumentedOs::name_of(os::Signal signal) noexcept {
   LASTREF_ASSERT(false);
 }
 
-InstrumentedOs::Subject InstrumentedOs::of(const About& about, std::string& path) {
-  if (const auto given = about.path()) {
-    path = about.where != nullptr ? names_.path_of(*about.where) : std::string(*given);
-    return {.object = object_of(path), .text = path, .value = about.mode};
+InstrumentedOs::Subject InstrumentedOs::of(const CallObject& object, std::string& path) {
+  if (const auto given = object.path()) {
+    path = object.where != nullptr ? names_.path_of(*object.where) : std::string(*given);
+    return {.object = object_of(path), .text = path, .value = object.mode};
   }
-  if (about.fd) {
-    Subject subject = of(*about.fd);
-    subject.value = about.bytes;
+  if (object.fd) {
+    Subject subject = of(*object.fd);
+    subject.value = object.bytes;
     return subject;
   }
-  return about.signal ? Subject{.object = name_of(*about.signal)} : Subject{};
+  return object.signal ? Subject{.object = name_of(*object.signal)} : Subject{};
 }
 
 void InstrumentedOs::step(Step step) noexcept {

@@ -25,7 +25,7 @@
 #include <lastref/os.hpp>
 #include <lastref/process_objects.hpp>
 
-#include "harness/instrument/about.hpp"
+#include "harness/instrument/call_object.hpp"
 #include "harness/instrument/every_call.hpp"
 #include "harness/instrument/fd_names.hpp"
 #include "harness/instrument/interceptor.hpp"
@@ -131,7 +131,7 @@ class InstrumentedOs final : public EveryCall<InstrumentedOs> {
   static std::string_view name_of(os::Signal signal) noexcept;
   Subject of(os::Fd fd);
   /// The object of a call; a path or name is stored in `path`.
-  Subject of(const About& about, std::string& path);
+  Subject of(const CallObject& object, std::string& path);
 
   os::Os& inner_;
   Interceptor& interceptor_;
@@ -184,7 +184,7 @@ Status InstrumentedOs::remove(Call call, const Subject& subject, Act act) noexce
 template <Call call, typename... Given>
 AnswerOf<call> InstrumentedOs::every(Given&&... given) noexcept {
   std::string path;
-  const Subject subject = of(about(given...), path);
+  const Subject subject = of(object_of_call(given...), path);
   if constexpr (!can_fail<call>) {
     return cross_surely(call, subject.object, [&] { return CallOf<call>::make(inner_, given...); });
   } else if constexpr (is_removal(call)) {

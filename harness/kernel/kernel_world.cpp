@@ -51,8 +51,9 @@ void KernelWorld::start_server() {
 
 void KernelWorld::submit(const Scenario& scenario, const Plan& plan) {
   // If the server has died, collect() will notice.
-  send_message(server_->process.socket(),
-               encode(RunRequest{.scenario = scenario.name, .plan = plan, .ungated_kills = {}}));
+  send_message(
+      server_->process.socket(),
+      encode_request(RunRequest{.scenario = scenario.name, .plan = plan, .ungated_kills = {}}));
   ++server_->asked;
 }
 
@@ -82,9 +83,9 @@ UngatedOutcome KernelWorld::run_ungated(const Scenario& scenario,
   const int socket = server_->process.socket();
   std::string answer;
   const bool is_done =
-      send_message(
-          socket,
-          encode(RunRequest{.scenario = scenario.name, .plan = plan, .ungated_kills = kills})) &&
+      send_message(socket,
+                   encode_request(RunRequest{
+                       .scenario = scenario.name, .plan = plan, .ungated_kills = kills})) &&
       receive_message(socket, answer);
   return is_done ? decode_ungated(answer) : UngatedOutcome{.findings = {lost_run}};
 }

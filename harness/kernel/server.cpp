@@ -152,10 +152,10 @@ void Server::set_ambient(const std::string& name) {
 /// forked processes few pages to copy.
 std::string Server::perform(const RunRequest& request) {
   if (request.ungated_kills) {
-    return encode(play_ungated(request));
+    return encode_ungated(play_ungated(request));
   }
   const Arena arena(/*serves=*/std::exchange(is_warm_, true));
-  const std::string message = encode(play(request));
+  const std::string message = encode_outcome(play(request));
   const ArenaPause outlives_the_run;
   return {message.begin(), message.end()};
 }

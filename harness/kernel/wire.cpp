@@ -230,19 +230,19 @@ void visit_ungated(Visitor& with, Of& outcome) {
 
 }  // namespace
 
-std::string encode(const RunRequest& request) {
+std::string encode_request(const RunRequest& request) {
   Put put;
   visit_request(put, request);
   return put.take();
 }
 
-std::string encode(const Outcome& outcome) {
+std::string encode_outcome(const Outcome& outcome) {
   Put put;
   visit_outcome(put, outcome);
   return put.take();
 }
 
-std::string encode(const UngatedOutcome& outcome) {
+std::string encode_ungated(const UngatedOutcome& outcome) {
   Put put;
   visit_ungated(put, outcome);
   return put.take();

@@ -17,9 +17,9 @@ struct RunRequest {
   std::optional<RandomKills> ungated_kills;  ///< Present: the run has no gates.
 };
 
-std::string encode(const RunRequest& request);
-std::string encode(const Outcome& outcome);
-std::string encode(const UngatedOutcome& outcome);
+std::string encode_request(const RunRequest& request);
+std::string encode_outcome(const Outcome& outcome);
+std::string encode_ungated(const UngatedOutcome& outcome);
 RunRequest decode_request(const std::string& bytes);
 Outcome decode_outcome(const std::string& bytes);
 UngatedOutcome decode_ungated(const std::string& bytes);

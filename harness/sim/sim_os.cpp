@@ -31,20 +31,20 @@ class SimThread final : public os::Thread {
   bool joined_ = false;
 };
 
-std::string subject_of(const About& about) {
-  if (const auto path = about.path()) {
+std::string subject_of(const CallObject& object) {
+  if (const auto path = object.path()) {
     return std::string(*path);
   }
-  if (about.fd) {
-    return "fd " + std::to_string(static_cast<int>(*about.fd));
+  if (object.fd) {
+    return "fd " + std::to_string(static_cast<int>(*object.fd));
   }
-  return about.pid ? "pid " + std::to_string(*about.pid) : std::string();
+  return object.pid ? "pid " + std::to_string(*object.pid) : std::string();
 }
 
 }  // namespace
 
-tl::unexpected<Error> failed(int error, Call call, const About& about) {
-  return failure(std::errc{error}, subject_of(about), call);
+tl::unexpected<Error> failed(int error, Call call, const CallObject& object) {
+  return failure(std::errc{error}, subject_of(object), call);
 }
 
 std::shared_ptr<SimProcess> Machine::boot(const std::shared_ptr<SimProcess>& parent,
@@ -104,15 +104,17 @@ Result<std::size_t> SimOs::poll(std::span<os::PollItem> items,
 
 Result<os::Child> SimOs::spawn(const os::SpawnOptions& options) noexcept {
   if (!machine_.knows(options)) {
-    return failed(ENOENT, Call::spawn, about(options));
+    return failed(ENOENT, Call::spawn, object_of_call(options));
   }
   orders(Call::spawn);
   auto child = machine_.kernel.spawn(process_, options);
   if (!child) {
-    return failed(child.error(), Call::spawn, about(options));
+    return failed(child.error(), Call::spawn, object_of_call(options));
   }
   machine_.begin(*child, process_.get(), options);
-  return told(machine_.kernel.open_process(*process_, (*child)->pid), Call::spawn, about(options))
+  return told(machine_.kernel.open_process(*process_, (*child)->pid),
+              Call::spawn,
+              object_of_call(options))
       .map([&](os::Fd process) { return os::Child{.pid = (*child)->pid, .process = process}; });
 }
 
@@ -121,7 +123,7 @@ Status SimOs::signal_process(os::Fd process, os::Signal signal) noexcept {
   const auto answer = machine_.kernel.signal_process(*process_, process, signal);
   machine_.scheduler.mind_death();
   machine_.scheduler.show_deaths();
-  return told(answer, Call::signal_process, about(process));
+  return told(answer, Call::signal_process, object_of_call(process));
 }
 
 os::Pid SimOs::process_id() noexcept {
@@ -135,7 +137,7 @@ std::uint32_t SimOs::user_id() noexcept {
 Status SimOs::unblock_signal(os::Signal signal) noexcept {
   const auto answer = machine_.kernel.unblock_signal(*process_, signal);
   machine_.scheduler.mind_death();
-  return told(answer, Call::unblock_signal, about(signal));
+  return told(answer, Call::unblock_signal, object_of_call(signal));
 }
 
 Result<std::unique_ptr<os::Thread>> SimOs::start_thread(std::function<void()> body,

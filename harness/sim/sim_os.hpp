@@ -12,7 +12,7 @@
 
 #include <lastref/os.hpp>
 
-#include "harness/instrument/about.hpp"
+#include "harness/instrument/call_object.hpp"
 #include "harness/instrument/every_call.hpp"
 #include "harness/sim/scheduler.hpp"
 #include "harness/sim/sim_kernel.hpp"
@@ -54,13 +54,13 @@ struct Machine {
 };
 
 /// The Error of a call on this subject.
-tl::unexpected<Error> failed(int error, Call call, const About& about);
+tl::unexpected<Error> failed(int error, Call call, const CallObject& object);
 
 /// Converts an Answer for the caller: an errno becomes an Error.
 template <typename T>
-Result<T> told(Answer<T> answer, Call call, const About& about) {
+Result<T> told(Answer<T> answer, Call call, const CallObject& object) {
   if (!answer) {
-    return failed(answer.error(), call, about);
+    return failed(answer.error(), call, object);
   }
   if constexpr (std::is_void_v<T>) {
     return ok();
@@ -82,7 +82,8 @@ class SimOs final : public EveryCall<SimOs> {
   template <Call call, typename... Given>
   AnswerOf<call> every(Given&&... given) noexcept {
     orders(call);
-    return told(CallOf<call>::make(machine_.kernel, *process_, given...), call, about(given...));
+    return told(
+        CallOf<call>::make(machine_.kernel, *process_, given...), call, object_of_call(given...));
   }
 
   // They may end or start a process, or are not handled by a SimKernel.

@@ -54,7 +54,7 @@ std::size_t DirectedOs::hooks() const {
 Status DirectedOs::close(os::Fd fd) noexcept {
   // The descriptor is closed, whatever close returns.
   Status closed = kernel_.close(fd);
-  return cross(Call::close, harness::about(fd), [&](auto&) { return closed; });
+  return cross(Call::close, harness::object_of_call(fd), [&](auto&) { return closed; });
 }
 
 Result<os::FileStatus> DirectedOs::status(os::Fd fd) noexcept {
@@ -64,25 +64,26 @@ Result<os::FileStatus> DirectedOs::status(os::Fd fd) noexcept {
 }
 
 Result<std::uint64_t> DirectedOs::free_space(const std::string& path) noexcept {
-  return cross(Call::free_space, harness::about(path), [&](auto&) {
+  return cross(Call::free_space, harness::object_of_call(path), [&](auto&) {
     return free ? Result<std::uint64_t>(*free) : kernel_.free_space(real(path));
   });
 }
 
 Result<std::uint64_t> DirectedOs::file_system(const std::string& path) noexcept {
-  return cross(Call::file_system, harness::about(path), [&](auto&) -> Result<std::uint64_t> {
-    if (file_system_kind) {
-      return *file_system_kind;
-    }
-    // The longest first.
-    for (auto each = file_system_kinds.rbegin(); each != file_system_kinds.rend(); ++each) {
-      const auto& [start, kind] = *each;
-      if (path == start || path.starts_with(start + '/')) {
-        return kind;
-      }
-    }
-    return kernel_.file_system(real(path));
-  });
+  return cross(
+      Call::file_system, harness::object_of_call(path), [&](auto&) -> Result<std::uint64_t> {
+        if (file_system_kind) {
+          return *file_system_kind;
+        }
+        // The longest first.
+        for (auto each = file_system_kinds.rbegin(); each != file_system_kinds.rend(); ++each) {
+          const auto& [start, kind] = *each;
+          if (path == start || path.starts_with(start + '/')) {
+            return kind;
+          }
+        }
+        return kernel_.file_system(real(path));
+      });
 }
 
 Result<std::size_t> DirectedOs::poll(std::span<os::PollItem> items,

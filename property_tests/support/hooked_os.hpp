@@ -7,7 +7,7 @@
 #include <functional>
 #include <utility>
 
-#include "harness/instrument/about.hpp"
+#include "harness/instrument/call_object.hpp"
 #include "harness/instrument/os_around.hpp"
 #include "property_tests/support/scripted_os.hpp"
 
@@ -25,8 +25,8 @@ class HookedOs final : public harness::OsAround<HookedOs> {
   template <Call call, typename... Given>
   harness::AnswerOf<call> every(Given&&... given) noexcept {
     if constexpr (harness::can_fail<call>) {
-      const harness::About about = harness::about(given...);
-      const Crossing crossing{.call = call, .subject = std::string(about.path().value_or(""))};
+      const harness::CallObject object = harness::object_of_call(given...);
+      const Crossing crossing{.call = call, .subject = std::string(object.path().value_or(""))};
       const Decision decision = before(crossing);
       const bool fails = decision.fate == Fate::fail;
       // The descriptor is closed, whatever close returns.

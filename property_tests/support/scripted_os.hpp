@@ -20,7 +20,7 @@
 
 #include <lastref/kernel_os.hpp>
 
-#include "harness/instrument/about.hpp"
+#include "harness/instrument/call_object.hpp"
 #include "harness/instrument/every_call.hpp"
 
 namespace lastref::pretend {
@@ -68,7 +68,7 @@ class ScriptedOs : public harness::EveryCall<ScriptedOs> {
   template <Call call, typename... Given>
   harness::AnswerOf<call> every(Given&&... given) noexcept {
     if constexpr (harness::can_fail<call>) {
-      return cross(call, harness::about(given...), [&](const Decision& decision) {
+      return cross(call, harness::object_of_call(given...), [&](const Decision& decision) {
         [[maybe_unused]] const auto taken = [&](std::size_t size) { return decision.passed(size); };
         return harness::CallOf<call>::make(kernel_,
                                            real_of(harness::part_of<call>(given, taken))...);
@@ -115,9 +115,9 @@ class ScriptedOs : public harness::EveryCall<ScriptedOs> {
   virtual void opened(os::Fd) {}
 
   template <typename Make>
-  auto cross(Call call, const harness::About& about, Make make)
+  auto cross(Call call, const harness::CallObject& object, Make make)
       -> decltype(make(std::declval<const Decision&>())) {
-    const Crossing crossing{.call = call, .subject = std::string(about.path().value_or(""))};
+    const Crossing crossing{.call = call, .subject = std::string(object.path().value_or(""))};
     const Decision decision = decide(crossing);
     if (decision.fate == Fate::fail) {
       return failure(decision.code, crossing.subject, call);

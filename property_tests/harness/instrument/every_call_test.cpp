@@ -10,7 +10,7 @@
 
 #include <lastref/call.hpp>
 
-#include "harness/instrument/about.hpp"
+#include "harness/instrument/call_object.hpp"
 #include "property_tests/harness/instrument/told_os.hpp"
 
 namespace lastref::harness {
@@ -39,17 +39,17 @@ TEST(EveryCall, takes_fewer_bytes_only_where_its_row_says_so) {
   EXPECT_EQ(part_of<Call::read_at>(std::uint64_t{9}, third), 9U);
 }
 
-TEST(About, is_the_last_path_and_else_the_descriptor) {
+TEST(CallObject, is_the_last_path_and_else_the_descriptor) {
   const os::PathAt from = "/from";
   const os::PathAt to = "/to";
   const std::string socket = "/socket";
-  EXPECT_EQ(about(from, to).path(), "/to");
-  EXPECT_EQ(about(os::Fd{4}, socket).path(), "/socket");
-  EXPECT_EQ(about(os::Fd{4}, std::uint64_t{1}).path(), std::nullopt);
-  EXPECT_EQ(about(os::Fd{4}, std::uint64_t{1}).fd, os::Fd{4});
-  EXPECT_EQ(about(to, os::OpenOptions{.create = true, .mode = 0640}).mode, 0640);
-  EXPECT_EQ(about(to, os::OpenOptions{}).mode, -1);
-  EXPECT_EQ(about().path(), std::nullopt);
+  EXPECT_EQ(object_of_call(from, to).path(), "/to");
+  EXPECT_EQ(object_of_call(os::Fd{4}, socket).path(), "/socket");
+  EXPECT_EQ(object_of_call(os::Fd{4}, std::uint64_t{1}).path(), std::nullopt);
+  EXPECT_EQ(object_of_call(os::Fd{4}, std::uint64_t{1}).fd, os::Fd{4});
+  EXPECT_EQ(object_of_call(to, os::OpenOptions{.create = true, .mode = 0640}).mode, 0640);
+  EXPECT_EQ(object_of_call(to, os::OpenOptions{}).mode, -1);
+  EXPECT_EQ(object_of_call().path(), std::nullopt);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
-// about: the object of a call, derived from its arguments.
+// CallObject: the object of a call, derived from its arguments.
 //
-// For about(os::Fd{4}, os::Bytes()) that is descriptor 4, for about(os::PathAt("/a"), 0600U) the
-// path /a, and for about(os::Fd{4}, std::string("/socket")) the path: the report of a failed bind
-// needs the address.
+// That is descriptor 4 for object_of_call(os::Fd{4}, os::Bytes()), the path /a for
+// object_of_call(os::PathAt("/a"), 0600U), and the path for
+// object_of_call(os::Fd{4}, std::string("/socket")): the report of a failed bind needs the address.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace lastref::harness {
 
 /// A path or name, the last one if there are two; otherwise a descriptor, a process or a signal.
-struct About {
+struct CallObject {
   const os::PathAt* where = nullptr;
   const std::string* name = nullptr;
   std::optional<os::Fd> fd = {};
@@ -48,8 +48,8 @@ struct About {
 };
 
 template <typename... Given>
-About about(const Given&... given) noexcept {
-  About found;
+CallObject object_of_call(const Given&... given) noexcept {
+  CallObject found;
   (found.note(given), ...);
   return found;
 }
