@@ -55,7 +55,8 @@ void shrink_schedule(World& world, const Scenario& scenario, Done& done) {
   if (!try_with(switched)) {
     return;
   }
-  for (std::size_t part = plan.switches.size(); part > 0 && tries < tries_to_shrink; part /= 2) {
+  for (std::size_t part = plan.switches.size(); part > 0 && tries < tries_to_shrink;) {
+    const std::size_t before = plan.switches.size();
     for (std::size_t at = 0; at < plan.switches.size() && tries < tries_to_shrink;) {
       Plan shorter = plan;
       const auto first = shorter.switches.begin() + static_cast<std::ptrdiff_t>(at);
@@ -65,6 +66,8 @@ void shrink_schedule(World& world, const Scenario& scenario, Done& done) {
         at += part;
       }
     }
+    const bool is_again = part == 1 && plan.switches.size() < before;
+    part = is_again ? 1 : part / 2;
   }
   // As a list of answers, which each world accepts.
   Plan listed = plan;
