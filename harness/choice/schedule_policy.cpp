@@ -232,6 +232,13 @@ bool conflict(const NextStep& one, const NextStep& other) noexcept {
   return one.object != 0 && one.object == other.object && (one.writes || other.writes);
 }
 
+std::optional<PolicyName> policy_named(std::string_view name) noexcept {
+  constexpr auto names = names_of(PolicyName());
+  const auto found = std::ranges::find(names, name);
+  return found == names.end() ? std::nullopt
+                              : std::optional(static_cast<PolicyName>(found - names.begin()));
+}
+
 std::unique_ptr<SchedulePolicy> make_policy(PolicyName name,
                                             std::uint64_t seed,
                                             const RunEstimate& estimate) {

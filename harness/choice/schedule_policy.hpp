@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -61,6 +62,9 @@ LASTREF_NAMED_ENUM(PolicyName,
                    (pos, "pos"),
                    /// Weights by remaining steps on one random object (Zhao et al. 2025).
                    (surw, "surw"));
+
+/// Empty if there is none of this name.
+std::optional<PolicyName> policy_named(std::string_view name) noexcept;
 
 class SchedulePolicy {
  public:

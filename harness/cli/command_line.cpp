@@ -208,8 +208,13 @@ CLI::App* add_replay(CLI::App& app, ReplayOptions& options) {
   verb->add_option(
           "--choices", options.choices, "Schedule: which actor continues, answer by answer: 1.0.2")
       ->type_name("LIST");
-  verb->add_option("--seed", options.seed, "Seed of the answers after the end of the list")
-      ->check(whole_number());
+  CLI::Option* seed =
+      verb->add_option("--seed", options.seed, "Seed of the answers after the end of the list")
+          ->check(whole_number());
+  verb->add_option("--policy", options.policy, "Schedule policy of the seed, in the world sim")
+      ->type_name("NAME")
+      ->check(CLI::IsMember(names_of(PolicyName())))
+      ->needs(seed);
   verb->add_option(
           "--world", options.world, "World that runs it: real processes, or a simulated kernel")
       ->check(CLI::IsMember({"kernel", "sim"}))

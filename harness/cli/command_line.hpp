@@ -95,6 +95,7 @@ struct ReplayOptions {
   std::vector<std::string> faults;
   std::string choices;
   std::optional<std::uint64_t> seed;
+  std::string policy;  ///< Empty: the usual one
   std::string world = "kernel";
   std::string ambient;
   std::vector<std::string> set;  ///< "NAME=VALUE"

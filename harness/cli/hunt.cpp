@@ -47,10 +47,8 @@ void run(const HuntVerbOptions& options, Invocation& invocation) {
     }
     hunted.parameters = *set;
   }
-  constexpr auto names = names_of(PolicyName());
-  for (const std::string& name : options.policies) {  // The command line has no others.
-    hunted.policies.push_back(
-        static_cast<PolicyName>(std::ranges::find(names, name) - names.begin()));
+  for (const std::string& name : options.policies) {
+    hunted.policies.push_back(policy_named(name).value());  // The command line has no others.
   }
   hunted.draws_parameters = !options.no_draw;
   hunted.has_faults = !options.no_faults;

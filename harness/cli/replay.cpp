@@ -39,6 +39,11 @@ class Replay {
     if (const std::string& degraded = invocation_.worlds.degraded(); !degraded.empty()) {
       std::cerr << "lastref: the kernel world is DEGRADED: " << degraded << '\n';
     }
+    if (plan_.policy != PolicyName::sticky) {
+      Plan usual;
+      usual.wants_estimate = true;
+      plan_.estimate = invocation_.worlds.first()->run(*scenario, usual).estimate;
+    }
     CleanResults clean;
     const Outcome outcome = ComparedWorld(*invocation_.worlds.first(), clean).run(*scenario, plan_);
     if (options_.trace) {
@@ -73,6 +78,7 @@ class Replay {
     }
     plan_.choices = *choices;
     plan_.seed = options_.seed;
+    plan_.policy = policy_named(options_.policy).value_or(PolicyName::sticky);
     plan_.ambient = options_.ambient;
     plan_.wants_crossings = true;
     return true;

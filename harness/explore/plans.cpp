@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include <fmt/format.h>
+
 #include "harness/choice/choices.hpp"
 #include "harness/platform/hash.hpp"
 
@@ -105,6 +107,9 @@ std::string replay_command(std::string_view scenario, const Plan& plan, std::str
   }
   if (plan.seed) {
     command += " --seed " + std::to_string(*plan.seed);
+    if (plan.policy != PolicyName::sticky && world != usual_world) {
+      command += fmt::format(" --policy {}", name_of(plan.policy));
+    }
   }
   if (world != usual_world) {
     command += " --world " + std::string(world);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/choice/schedule_policy.hpp"
 #include "harness/mutant/hunter.hpp"
 #include "property_tests/fuzz/fuzz.hpp"
 
@@ -61,6 +62,16 @@ class Bounds {
     expect(std::ranges::all_of(options.required, is_world), "what is required is a world");
   }
 
+  void operator()(const harness::HuntVerbOptions& options) const {
+    expect(!options.budget || is_time(*options.budget), "a budget is a time");
+    expect(options.worlds <= worlds_most, "there are not more worlds");
+    expect_said(options.scenario);
+    expect(std::ranges::all_of(
+               options.policies,
+               [](const auto& name) { return harness::policy_named(name).has_value(); }),
+           "a policy is known");
+  }
+
   void operator()(const harness::ListOptions& options) const {
     expect(!options.points || !options.wants_rows, "points and rows exclude each other");
     expect(options.wants_rows ||
@@ -92,6 +103,8 @@ class Bounds {
     expect_said(options.name);
     std::ranges::for_each(options.faults, [this](const auto& fault) { expect_said(fault); });
     expect_said(options.choices);
+    expect(options.policy.empty() || harness::policy_named(options.policy).has_value(),
+           "a policy is known");
     expect(is_world(options.world), "a world is known");
   }
 

@@ -142,6 +142,13 @@ TEST(Surw, draws_orders_more_evenly_than_a_coin_where_one_actor_is_longer) {
   }
 }
 
+TEST(PolicyNames, read_back) {
+  for (const std::string_view name : names_of(PolicyName())) {
+    EXPECT_EQ(name_of(policy_named(name).value()), name);
+  }
+  EXPECT_FALSE(policy_named("random"));
+}
+
 TEST(Conflict, needs_one_object_and_a_write) {
   const NextStep reads{.object = 7};
   EXPECT_TRUE(conflict(writes_object, reads));
@@ -166,7 +173,7 @@ TEST(Switches, keep_their_meaning_when_others_are_left_out) {
       }
     }
   }
-  EXPECT_GT(most, 3U);
+  EXPECT_GT(most, 1U);
 }
 
 }  // namespace
