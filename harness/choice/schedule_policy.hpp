@@ -91,8 +91,8 @@ std::unique_ptr<SchedulePolicy> make_policy(PolicyName name,
                                             std::uint64_t seed,
                                             const RunEstimate& estimate);
 
-/// The probability that one run of PCT finds a bug that needs the order of `depth` steps is at least
-/// 1 / this: actors * steps ^ (depth - 1). The depth of `pct` is 3.
+/// A run of `pct`, with the depth 3, finds a bug that needs the order of three steps with a
+/// probability of at least 1 / this: actors * steps ^ (depth - 1).
 double pct_bound(std::uint64_t actors, std::uint64_t steps) noexcept;
 
 }  // namespace lastref::harness

@@ -175,7 +175,7 @@ class Campaign {
   Sampler sampler_;
   ReportBuilder builder_;
   CampaignResults report_;
-  std::vector<ScenarioMatrix> matrices_;  ///< One per scenario
+  std::vector<ScenarioMatrix> matrices_;                       ///< One per scenario
   std::vector<std::shared_ptr<const RunEstimate>> estimates_;  ///< Likewise, of their clean runs
   std::vector<Cell> site_matrix_;
   std::vector<Cell> cells_;  ///< Cells left to execute
@@ -500,12 +500,11 @@ void Campaign::run_random() {
           return std::nullopt;
         }
         const std::size_t index = small_[number % small_.size()];
-        Plan made =
-            random_plan(options_.seed,
-                        number,
-                        {.matrix = matrices_[index].faults,
-                         .pairs = pairs_of(pairs_, index),
-                         .estimate = estimates_[index]});
+        Plan made = random_plan(options_.seed,
+                                number,
+                                {.matrix = matrices_[index].faults,
+                                 .pairs = pairs_of(pairs_, index),
+                                 .estimate = estimates_[index]});
         made.parameters = draw_parameters(index, number);
         const bool twice = ++number % twice_every == 0;
         made.wants_crossings = twice;

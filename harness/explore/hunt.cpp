@@ -113,7 +113,7 @@ class Hunt {
 };
 
 std::optional<Job> Hunt::next() {
-  // A scenario whose clean run is not over yet is passed over, unless there is no other.
+  // A scenario is passed over until its clean run is over, unless there is no other.
   for (std::size_t tried = 0; !is_over() && tried <= quarries_.size() + 1; ++tried) {
     if (given_in_turn_ == runs_in_turn) {
       given_in_turn_ = 0;

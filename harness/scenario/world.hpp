@@ -34,7 +34,7 @@ struct Plan {
   /// Only in the simulated kernel: elsewhere it is always `sticky`.
   PolicyName policy = PolicyName::sticky;
   std::shared_ptr<const RunEstimate> estimate = nullptr;
-  /// Instead of `choices` and `seed`, in the simulated kernel: the answers other than the usual ones.
+  /// Instead of `choices` and `seed`, in the simulated kernel: the unusual answers.
   Switches switches = {};
   bool wants_crossings = false;  ///< Fill Outcome::crossings.
   /// Fill Outcome::crossings with those that begin after the first fault was injected. Only those

@@ -1,4 +1,4 @@
-// Hunt: finds planted races, reports each once with answers that repeat it, and covers what it says.
+// Hunt: finds planted races, and reports each once, with answers that repeat it.
 #include "harness/explore/hunt.hpp"
 
 #include <algorithm>
