@@ -53,13 +53,6 @@ std::uint64_t hash_of_gate(const GateOptions& options, std::string_view world) {
                              fmt::join(options.set, " ")));
 }
 
-bool is_terminal() {
-  std::error_code error;
-  const std::string target = std::filesystem::read_symlink("/proc/self/fd/2", error);
-  return target.starts_with("/dev/pts/") || target.starts_with("/dev/tty") ||
-         target.starts_with("/dev/console");
-}
-
 class Gate {
  public:
   Gate(const GateOptions& options, Invocation& invocation)

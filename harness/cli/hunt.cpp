@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include "harness/cli/report_output.hpp"
 #include "harness/cli/scenarios.hpp"
 #include "harness/cli/verbs.hpp"
+#include "harness/report/text.hpp"
 #include "harness/scenario/pattern.hpp"
 
 namespace lastref::harness {
@@ -57,8 +59,12 @@ void run(const HuntVerbOptions& options, Invocation& invocation) {
   hunted.runs_max = options.runs;
   hunted.stop_at_first = options.first;
   hunted.is_interrupted = Interruption::happened;
+  ProgressLine line(is_terminal(), [](std::string_view text) { std::cerr << text << std::flush; });
+  hunted.progress = [&line](const CampaignProgress& progress) { line.show(progress); };
   const Interruption interruption;
-  ReportOutput().write(report_of(hunt(invocation.worlds.all(), hunted)), std::cout, invocation);
+  const HuntResults results = hunt(invocation.worlds.all(), hunted);
+  line.end();
+  ReportOutput().write(report_of(results), std::cout, invocation);
 }
 
 }  // namespace lastref::harness

@@ -1,6 +1,8 @@
 #include "harness/cli/report_output.hpp"
 
+#include <filesystem>
 #include <ostream>
+#include <system_error>
 #include <utility>
 
 #include "harness/report/json.hpp"
@@ -35,6 +37,13 @@ void ReportOutput::write(const Report& report, std::ostream& people, Invocation&
 
 bool ReportOutput::takes_standard_output() const {
   return json_.takes_standard_output() || junit_.takes_standard_output();
+}
+
+bool is_terminal() {
+  std::error_code error;
+  const std::string target = std::filesystem::read_symlink("/proc/self/fd/2", error);
+  return target.starts_with("/dev/pts/") || target.starts_with("/dev/tty") ||
+         target.starts_with("/dev/console");
 }
 
 }  // namespace lastref::harness

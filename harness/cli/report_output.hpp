@@ -27,4 +27,7 @@ class ReportOutput {
   Target junit_;
 };
 
+/// Whether standard error is a terminal.
+bool is_terminal();
+
 }  // namespace lastref::harness

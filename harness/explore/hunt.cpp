@@ -261,6 +261,12 @@ void Hunt::account(const Done& done) {
   if ((results_.runs & (results_.runs - 1)) == 0) {
     note_moment();
   }
+  options_.progress({.phase = CampaignPhase::random,
+                     .done = results_.runs,
+                     .total = options_.runs_max.value_or(0),
+                     .runs = results_.runs,
+                     .violations = results_.violations.size(),
+                     .seconds = now() - started_});
 }
 
 void Hunt::note_moment() {

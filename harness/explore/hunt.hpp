@@ -19,6 +19,7 @@
 
 #include "harness/choice/schedule_policy.hpp"
 #include "harness/report/counts.hpp"
+#include "harness/report/progress.hpp"
 #include "harness/report/report.hpp"
 #include "harness/scenario/world.hpp"
 
@@ -35,6 +36,7 @@ struct HuntOptions {
   std::optional<std::uint64_t> runs_max = {};  ///< without either: until it is interrupted
   bool stop_at_first = false;
   std::function<bool()> is_interrupted = [] { return false; };
+  std::function<void(const CampaignProgress&)> progress = [](const CampaignProgress&) {};
   std::function<double()> clock = {};  ///< seconds; for tests
 };
 

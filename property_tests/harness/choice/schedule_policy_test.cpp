@@ -20,7 +20,7 @@ using sim::Scheduler;
 constexpr NextStep writes_object{.object = 7, .writes = true};
 
 /// Two processes take that many steps each, all on one object.
-std::string order_of_steps(Choices& choices, int first, int second) {
+std::string order_of_conflicting_steps(Choices& choices, int first, int second) {
   choices.begin();
   Machine machine(choices);
   std::string order;
@@ -40,7 +40,7 @@ std::string order_of_steps(Choices& choices, int first, int second) {
   return order;
 }
 
-/// Of the runs that `order_of_steps` makes. A process also takes a step to begin.
+/// Of the runs that `order_of_conflicting_steps` makes. A process also takes a step to begin.
 RunEstimate estimate_of(int first, int second) {
   return {{.actor = 0, .object = 0, .steps = 1},
           {.actor = 0, .object = 7, .steps = static_cast<std::uint32_t>(first)},
@@ -50,7 +50,7 @@ RunEstimate estimate_of(int first, int second) {
 
 std::string order_by(PolicyName name, std::uint64_t seed, int first, int second) {
   PolicyChoices choices(name, seed, estimate_of(first, second));
-  return order_of_steps(choices, first, second);
+  return order_of_conflicting_steps(choices, first, second);
 }
 
 class Policies : public testing::TestWithParam<PolicyName> {};
@@ -99,9 +99,9 @@ TEST_P(Policies, lets_others_run_while_an_actor_polls) {
 TEST_P(Policies, makes_switches_that_repeat_the_run) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     PolicyChoices choices(GetParam(), seed, estimate_of(4, 5));
-    const std::string order = order_of_steps(choices, 4, 5);
+    const std::string order = order_of_conflicting_steps(choices, 4, 5);
     SwitchChoices again(choices.switches());
-    EXPECT_EQ(order_of_steps(again, 4, 5), order);
+    EXPECT_EQ(order_of_conflicting_steps(again, 4, 5), order);
     EXPECT_EQ(again.answers(), choices.answers());
   }
 }
@@ -162,12 +162,12 @@ TEST(Switches, keep_their_meaning_when_others_are_left_out) {
   std::size_t most = 0;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     PolicyChoices choices(PolicyName::sticky, seed, {});
-    order_of_steps(choices, 6, 6);
+    order_of_conflicting_steps(choices, 6, 6);
     const Switches all = choices.switches();
     most = std::max(most, all.size());
     for (const Switch& only : all) {
       SwitchChoices one({only});
-      order_of_steps(one, 6, 6);
+      order_of_conflicting_steps(one, 6, 6);
       for (const Switch& made : one.switches()) {
         EXPECT_EQ(made, only);
       }

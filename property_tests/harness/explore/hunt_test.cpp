@@ -155,6 +155,17 @@ TEST(Hunt, gives_the_same_for_the_same_seed) {
   }
 }
 
+TEST(Hunt, reports_its_progress_after_each_run) {
+  std::vector<std::size_t> seen;
+  hunted({seen_in_between({1})},
+         {.runs_max = 20, .progress = [&](const CampaignProgress& progress) {
+            EXPECT_EQ(progress.total, 20U);
+            seen.push_back(progress.runs);
+          }});
+  ASSERT_EQ(seen.size(), 20U);
+  EXPECT_TRUE(std::ranges::is_sorted(seen));
+}
+
 TEST(Hunt, stops_when_it_is_interrupted) {
   int asked = 0;
   const HuntResults report =
