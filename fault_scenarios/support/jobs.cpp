@@ -3,9 +3,11 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include <lastref/worker.hpp>
 
@@ -16,6 +18,12 @@ namespace lastref::harness {
 namespace {
 
 constexpr int killed_by = 9;
+
+/// Arrays that outlive their tasks. Several threads of one process may run tasks.
+struct Kept {
+  std::mutex mutex;
+  std::vector<Array> arrays;
+};
 
 std::int64_t sum_of(const Array& array) {
   std::int64_t sum = 0;
@@ -38,7 +46,7 @@ Session session_of(Stage& stage) {
 
 std::shared_ptr<Functions> functions_of(Stage& stage) {
   auto functions = std::make_shared<Functions>();
-  const auto kept = std::make_shared<std::vector<Array>>();
+  const auto kept = std::make_shared<Kept>();
   const auto add = [&](const char* name, TaskFunction function) {
     LASTREF_ASSERT(functions->add(name, std::move(function)).has_value());
   };
@@ -63,7 +71,8 @@ std::shared_ptr<Functions> functions_of(Stage& stage) {
       [](const TaskContext&, std::span<const Value>) -> Result<Value> { throw Interrupt(); });
   add("keep", [kept](const TaskContext&, std::span<const Value> arguments) -> Result<Value> {
     LASTREF_TRY(array, arguments.front().as<Array>());
-    kept->push_back(array);
+    const std::lock_guard held(kept->mutex);
+    kept->arrays.push_back(array);
     return Value(sum_of(array));
   });
   add("wait", [&stage](const TaskContext&, std::span<const Value>) -> Result<Value> {
