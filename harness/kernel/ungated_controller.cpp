@@ -72,6 +72,11 @@ void UngatedController::run() {
     ::poll(nullptr, 0, static_cast<int>(check_every.count()));
   }
   note_deaths();
+  // The thread of the product that reaps the root ends after it. A child that is forked meanwhile
+  // inherits the allocator of a sanitizer as that thread has locked it.
+  while (numbers_in("/proc/self/task").size() > 1) {
+    ::poll(nullptr, 0, static_cast<int>(check_every.count()));
+  }
   took_ = std::chrono::duration_cast<microseconds>(steady_clock::now() - started_);
 }
 
