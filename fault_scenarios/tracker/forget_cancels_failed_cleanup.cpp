@@ -11,9 +11,10 @@ Status fail_once(Stage& stage, const Resource& file) {
   if (!stage.outside().make_folder(file.name, 0700)) {
     return failure(std::errc::file_exists, file.name);
   }
-  // One round releases it, and the next one has tried.
+  // One round releases it, and the next one has told the thread that cleans up.
   const Status asked =
       first_failure({product.release(file), product.client().probe(), product.client().probe()});
+  stage.wait_for_quiet();  // That thread has tried.
   return stage.outside().rmdir(file.name) ? asked : failure(std::errc::io_error, file.name);
 }
 
