@@ -10,7 +10,6 @@
 namespace lastref::harness {
 namespace {
 
-constexpr std::uint64_t stays_all_but_one_in = 8;
 constexpr std::uint64_t delays_max = 3;
 constexpr std::uint64_t pct_depth = 3;
 /// For a run of which nothing is known.
@@ -42,9 +41,7 @@ class Sticky final : public SchedulePolicy {
 
  private:
   std::size_t pick(std::span<const ReadyActor> ready, bool may_stay) override {
-    const std::uint64_t drawn = next_random(chance_);
-    const bool stays = may_stay && drawn % stays_all_but_one_in != 0;
-    return stays ? 0 : (drawn >> 8U) % ready.size();
+    return random_answer(chance_, static_cast<std::uint32_t>(ready.size()), may_stay);
   }
 
   std::uint64_t chance_;
@@ -160,50 +157,39 @@ class Surw final : public SchedulePolicy {
  private:
   std::size_t pick(std::span<const ReadyActor> ready, bool) override {
     std::vector<std::size_t> others;
-    std::vector<std::size_t> selected;
     for (std::size_t at = 0; at < ready.size(); ++at) {
       const bool is_selected = object_ == 0 || ready[at].step.object == object_;
-      (is_selected ? selected : others).push_back(at);
+      if (is_selected && ready[at].actor == intended_) {
+        return take(ready, at);
+      }
+      if (!is_selected) {
+        others.push_back(at);
+      }
     }
-    if (const auto next = std::ranges::find_if(
-            selected, [&](std::size_t at) { return ready[at].actor == intended_; });
-        next != selected.end() && has_intended_) {
-      return take(ready, *next);
-    }
-    if (!others.empty()) {
-      return others[next_random(chance_) % others.size()];
-    }
-    return take(ready, draw(ready, selected));
+    return others.empty() ? take(ready, draw(ready)) : others[next_random(chance_) % others.size()];
   }
 
   std::size_t take(std::span<const ReadyActor> ready, std::size_t at) {
     std::uint32_t& left = left_[ready[at].actor];
     left -= left > 0 ? 1U : 0U;
-    std::vector<std::size_t> all(ready.size());
-    for (std::size_t each = 0; each < all.size(); ++each) {
-      all[each] = each;
-    }
-    intended_ = ready[draw(ready, all)].actor;
-    has_intended_ = true;
+    intended_ = ready[draw(ready)].actor;
     return at;
   }
 
-  /// One of `among`, by the steps that remain. Each has at least one: it is ready.
-  std::size_t draw(std::span<const ReadyActor> ready, std::span<const std::size_t> among) {
+  /// One of them, by the steps that remain. Each has at least one: it is ready.
+  std::size_t draw(std::span<const ReadyActor> ready) {
     std::uint64_t sum = 0;
-    for (const std::size_t at : among) {
-      sum += weight_of(ready[at].actor);
+    for (const ReadyActor& each : ready) {
+      sum += weight_of(each.actor);
     }
     std::uint64_t drawn = next_random(chance_) % sum;
-    for (const std::size_t at : among) {
-      const std::uint64_t weight = weight_of(ready[at].actor);
-      if (drawn < weight) {
-        return at;
-      }
-      drawn -= weight;
+    std::size_t at = 0;
+    while (drawn >= weight_of(ready[at].actor)) {
+      drawn -= weight_of(ready[at++].actor);
     }
-    return among.back();
+    return at;
   }
+
   std::uint64_t weight_of(std::uint32_t actor) const {
     const auto found = left_.find(actor);
     return found == left_.end() ? 1U : std::max(found->second, 1U);
@@ -212,8 +198,7 @@ class Surw final : public SchedulePolicy {
   std::uint64_t chance_;
   std::uint64_t object_ = 0;  ///< 0: all steps are selected
   std::map<std::uint32_t, std::uint32_t> left_;
-  std::uint32_t intended_ = 0;
-  bool has_intended_ = false;
+  std::optional<std::uint32_t> intended_;
 };
 
 }  // namespace

@@ -31,9 +31,14 @@ void add_set(CLI::App& verb, std::vector<std::string>& set, const std::string& h
   repeatable(verb.add_option("--set", set, help), "NAME=VALUE");
 }
 
-void add_no_draw(CLI::App& verb, bool& no_draw) {
+/// The parameters of a verb that runs several scenarios.
+template <typename Options>
+void add_parameters(CLI::App& verb, Options& options) {
+  add_set(verb,
+          options.set,
+          "Only scenarios with this parameter, in all runs with this value; may be repeated");
   verb.add_flag("--no-draw",
-                no_draw,
+                options.no_draw,
                 "Parameters without --set have their usual values in all runs. Not given: the seed "
                 "draws them in random runs");
 }
@@ -104,10 +109,7 @@ CLI::App* add_gate(CLI::App& app, GateOptions& options) {
   verb->add_option(
           "--resume", options.resume, "Continue where the gate that wrote this file stopped")
       ->type_name("FILE");
-  add_set(*verb,
-          options.set,
-          "Only scenarios with this parameter, in all runs with this value; may be repeated");
-  add_no_draw(*verb, options.no_draw);
+  add_parameters(*verb, options);
   return verb;
 }
 
@@ -155,10 +157,7 @@ CLI::App* add_hunt(CLI::App& app, HuntVerbOptions& options) {
       ->check(CLI::Range(1, 64));
   verb->add_flag("--no-faults", options.no_faults, "Vary the schedule only");
   verb->add_flag("--first", options.first, "Stop at the first violation");
-  add_set(*verb,
-          options.set,
-          "Only scenarios with this parameter, in all runs with this value; may be repeated");
-  add_no_draw(*verb, options.no_draw);
+  add_parameters(*verb, options);
   return verb;
 }
 
@@ -242,10 +241,7 @@ CLI::App* add_stress(CLI::App& app, StressVerbOptions& options) {
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   verb->add_flag("--first", options.first, "Stop at the first violation");
-  add_set(*verb,
-          options.set,
-          "Only scenarios with this parameter, in all runs with this value; may be repeated");
-  add_no_draw(*verb, options.no_draw);
+  add_parameters(*verb, options);
   return verb;
 }
 

@@ -26,6 +26,18 @@ bool claims_all(const Outcome& outcome, const Outcome& other) {
   });
 }
 
+/// Replaces the run by one of the plan `tried` if that violates the same claims. Returns whether it
+/// does.
+bool replace_if_same(World& world, const Scenario& scenario, Done& done, Plan tried) {
+  Outcome outcome = world.run(scenario, tried);
+  const bool is_same = claims_all(outcome, done.outcome);
+  if (is_same) {
+    done.job.plan = std::move(tried);
+    done.outcome = std::move(outcome);
+  }
+  return is_same;
+}
+
 /// The number of runs in which a schedule is shrunk.
 constexpr int tries_to_shrink = 500;
 
@@ -39,13 +51,7 @@ void shrink_schedule(World& world, const Scenario& scenario, Done& done) {
   int tries = 0;
   const auto try_with = [&](Plan tried) {
     ++tries;
-    Outcome outcome = world.run(scenario, tried);
-    const bool is_same = claims_all(outcome, done.outcome);
-    if (is_same) {
-      plan = std::move(tried);
-      done.outcome = std::move(outcome);
-    }
-    return is_same;
+    return replace_if_same(world, scenario, done, std::move(tried));
   };
   Plan switched = plan;
   switched.seed = std::nullopt;
@@ -83,13 +89,7 @@ void shrink_parameters(World& world, const Scenario& scenario, Done& done) {
   const auto try_with = [&](ParameterValues parameters) {
     Plan shrunk = plan;
     shrunk.parameters = std::move(parameters);
-    Outcome outcome = world.run(scenario, shrunk);
-    const bool is_same = claims_all(outcome, done.outcome);
-    if (is_same) {
-      plan = std::move(shrunk);
-      done.outcome = std::move(outcome);
-    }
-    return is_same;
+    return replace_if_same(world, scenario, done, std::move(shrunk));
   };
   const ParameterValues all = plan.parameters;
   if (all.empty() || try_with({}) || all.size() == 1) {
