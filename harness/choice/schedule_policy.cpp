@@ -205,7 +205,7 @@ class Surw final : public SchedulePolicy {
 
 std::size_t SchedulePolicy::choose(std::span<const ReadyActor> ready, bool may_stay) {
   if (!may_stay && ready.size() > 1 && ready.back().actor == last_) {
-    yielded(last_);
+    yielded(*last_);
     ready = ready.first(ready.size() - 1);
   }
   const std::size_t picked = pick(ready, may_stay);

@@ -83,7 +83,7 @@ class SchedulePolicy {
   virtual std::size_t pick(std::span<const ReadyActor> ready, bool may_stay) = 0;
   virtual void yielded(std::uint32_t) {}
 
-  std::uint32_t last_ = 0;
+  std::optional<std::uint32_t> last_;  ///< Empty before the first step
 };
 
 /// A policy for one run.

@@ -2,6 +2,7 @@
 #include "harness/choice/schedule_policy.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -70,6 +71,16 @@ TEST_P(Policies, reaches_all_orders_with_few_switches) {
   for (const char* const order : {"aaabbb", "bbbaaa", "abbbaa", "aabbba", "baaabb", "bbaaab"}) {
     EXPECT_TRUE(seen.contains(order)) << order;
   }
+}
+
+TEST_P(Policies, may_let_each_actor_take_the_first_step) {
+  constexpr std::array<ReadyActor, 2> ready = {{{.actor = 1}, {.actor = 0}}};
+  std::set<std::size_t> chosen;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const auto policy = make_policy(GetParam(), seed, estimate_of(3, 3));
+    chosen.insert(policy->choose(ready, /*may_stay=*/false));
+  }
+  EXPECT_EQ(chosen.size(), ready.size());
 }
 
 TEST_P(Policies, lets_others_run_while_an_actor_polls) {
