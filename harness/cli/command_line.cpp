@@ -157,6 +157,8 @@ CLI::App* add_hunt(CLI::App& app, HuntVerbOptions& options) {
       ->check(CLI::Range(1, 64));
   verb->add_flag("--no-faults", options.no_faults, "Vary the schedule only");
   verb->add_flag("--first", options.first, "Stop at the first violation");
+  verb->add_option("--json", options.json, "Report as JSON; - is standard output")
+      ->type_name("FILE");
   add_parameters(*verb, options);
   return verb;
 }
@@ -292,9 +294,10 @@ CLI::App* add_mutants(CLI::App& app, MutantsOptions& options) {
       ->check(CLI::ExistingDirectory);
   verb->add_option("--budget",
                    options.budget,
-                   "Maximum seconds of each gate. Not given: until it is complete")
+                   "Maximum seconds of each gate and hunt. Not given: until a gate is complete")
       ->check(above_zero());
-  verb->add_option("--seed", options.seed, "Seed of the gate's random runs, and of --draw")
+  verb->add_option(
+          "--seed", options.seed, "Seed of the random runs of gate and hunt, and of --draw")
       ->check(whole_number())
       ->capture_default_str();
   verb->add_option("--json", options.json, "The verdicts, as JSON")->type_name("FILE");

@@ -131,6 +131,7 @@ struct RunVerbOptions {
 
 struct HuntVerbOptions {
   std::string scenario;
+  std::string json;
   std::vector<std::string> policies;  ///< Empty: all
   std::optional<double> budget;       ///< seconds
   std::optional<std::uint64_t> runs;  ///< without either: until it is interrupted

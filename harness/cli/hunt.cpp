@@ -34,6 +34,10 @@ std::vector<const Scenario*> select(const std::string& pattern) {
 }  // namespace
 
 void run(const HuntVerbOptions& options, Invocation& invocation) {
+  ReportOutput output(options.json);
+  if (!output.open(invocation)) {
+    return;
+  }
   HuntOptions hunted;
   hunted.scenarios = select(options.scenario);
   if (hunted.scenarios.empty()) {
@@ -64,7 +68,8 @@ void run(const HuntVerbOptions& options, Invocation& invocation) {
   const Interruption interruption;
   const HuntResults results = hunt(invocation.worlds.all(), hunted);
   line.end();
-  ReportOutput().write(report_of(results), std::cout, invocation);
+  output.write(
+      report_of(results), output.takes_standard_output() ? std::cerr : std::cout, invocation);
 }
 
 }  // namespace lastref::harness

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::array hunters = {
     HunterRow{Hunter::sim, "sim", "the gate in the simulated kernel"},
+    HunterRow{Hunter::hunt, "hunt", "the search for schedules, for a minute or the budget"},
     HunterRow{Hunter::row, "row", "the tests that name its row"},
     HunterRow{Hunter::site, "site", "the gate, with faults at every site of the code"},
     HunterRow{Hunter::tests, "tests", "all other tests"},
@@ -18,6 +19,8 @@ constexpr std::array hunters = {
 
 /// Random runs in the simulated kernel; the gate's own number is meant for the real one.
 constexpr int random_runs_in_sim = 1000;
+/// Seconds of a hunt, which has no end of its own.
+constexpr double hunt_budget = 60;
 /// Tests that check the text of the checkout, or measure.
 constexpr std::string_view not_about_bugs = "-LE 'lint|package|bench'";
 
@@ -25,6 +28,12 @@ std::string gate(std::string_view which, const HuntOptions& options) {
   const std::string budget = options.budget ? fmt::format(" --budget {}", *options.budget) : "";
   return fmt::format(
       "build/ci/bin/lastref gate{} --first --seed {}{}", which, options.seed, budget);
+}
+
+std::string hunt(const HuntOptions& options) {
+  return fmt::format("build/ci/bin/lastref hunt --first --seed {} --budget {}",
+                     options.seed,
+                     options.budget.value_or(hunt_budget));
 }
 
 std::string tests(std::string_view which) {
@@ -54,6 +63,8 @@ std::optional<std::string> command_of(Hunter hunter, const HuntOptions& options)
   switch (hunter) {
     case Hunter::sim:
       return gate(fmt::format(" --world sim --random {}", random_runs_in_sim), options);
+    case Hunter::hunt:
+      return hunt(options);
     case Hunter::site:
       return options.has_full ? std::optional(gate("", options)) : std::nullopt;
     case Hunter::full:

@@ -1,8 +1,8 @@
 // Hunter: the programs that look for a planted bug, their commands, and their order.
 //
-// A hunter is a program of the build with the bug: its gate, in one world or the other, or its
-// tests. Its result depends on its command and the sources alone, so both together identify a
-// result.
+// A hunter is a program of the build with the bug: its gate, in one world or the other, its hunt,
+// or its tests. Its result depends on its command and the sources alone, so both together identify
+// a result.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace lastref::harness {
 
-enum class Hunter : std::uint8_t { sim, row, site, tests, full };
+enum class Hunter : std::uint8_t { sim, hunt, row, site, tests, full };
 
 struct HunterRow {
   Hunter hunter;
@@ -25,15 +25,16 @@ struct HunterRow {
 std::span<const HunterRow> all_hunters() noexcept;
 std::string_view name_of(Hunter hunter) noexcept;
 std::optional<Hunter> hunter_named(std::string_view name) noexcept;
-/// Whether it is a gate; otherwise it is ctest.
+/// Whether it is a gate, or a hunt, which writes the same report; otherwise it is ctest.
 bool is_gate(Hunter hunter) noexcept;
 
 /// The parameters of its command.
 struct HuntOptions {
-  std::string row = {};               ///< of the mutant
-  std::string tests = {};             ///< The pattern of ctest -R for the tests that name the row.
-  std::optional<double> budget = {};  ///< Seconds of a gate; none: until it is complete.
-  std::uint64_t seed = 1;             ///< of a gate
+  std::string row = {};    ///< of the mutant
+  std::string tests = {};  ///< The pattern of ctest -R for the tests that name the row.
+  /// Seconds of a gate or a hunt; none: until the gate is complete, and a minute for the hunt.
+  std::optional<double> budget = {};
+  std::uint64_t seed = 1;  ///< of a gate or a hunt
   /// Whether the build's gate tries every crossing only on request, and otherwise each site of the
   /// code. If not, there is no such gate as `site`.
   bool has_full = true;

@@ -66,6 +66,7 @@ class Bounds {
     expect(!options.budget || is_time(*options.budget), "a budget is a time");
     expect(options.worlds <= worlds_most, "there are not more worlds");
     expect_said(options.scenario);
+    expect_said(options.json);
     expect(std::ranges::all_of(
                options.policies,
                [](const auto& name) { return harness::policy_named(name).has_value(); }),

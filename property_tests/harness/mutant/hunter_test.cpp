@@ -31,6 +31,14 @@ TEST(Hunters, are_gates_of_all_scenarios) {
             "build/ci/bin/lastref gate --full --first --seed 3 --budget 20");
 }
 
+TEST(Hunters, are_a_hunt_that_ends_even_without_a_budget) {
+  EXPECT_EQ(command_of(Hunter::hunt, of_row),
+            "build/ci/bin/lastref hunt --first --seed 3 --budget 20");
+  EXPECT_EQ(command_of(Hunter::hunt, {}), "build/ci/bin/lastref hunt --first --seed 1 --budget 60");
+  EXPECT_EQ(unplanted_command_of(Hunter::hunt, of_row), command_of(Hunter::hunt, of_row));
+  EXPECT_TRUE(is_gate(Hunter::hunt));
+}
+
 TEST(Hunters, have_all_the_time_that_they_need_if_there_is_no_budget) {
   EXPECT_EQ(command_of(Hunter::site, {}), "build/ci/bin/lastref gate --first --seed 1");
 }
