@@ -128,6 +128,10 @@ std::string text_of_probes() {
 std::string text_of_parameters(const Scenario& scenario) {
   std::string text;
   for (const DeclaredParameter& each : scenario.parameters) {
+    if (each.form != nullptr) {
+      text += fmt::format("    {}='{}': {}\n", each.name, each.usual, each.form->sentence);
+      continue;
+    }
     std::vector<std::string_view> values;
     for (const auto& value : each.values) {
       values.emplace_back(value.text);

@@ -241,7 +241,8 @@ ParameterValues Campaign::draw_parameters(std::size_t index, std::size_t random_
       scenario(index).parameters, options_.parameters, options_.seed + random_run);
   report_.runs_with_drawn_values += drawn == usual ? 0U : 1U;
   for (const ParameterValue& each : drawn) {
-    if (std::ranges::find(usual, each) == usual.end()) {
+    const bool is_listed = !has_text(scenario(index).parameters, {each});  // Of those there are.
+    if (is_listed && std::ranges::find(usual, each) == usual.end()) {
       drawn_values_.insert(fmt::format("{} {}", index, to_text(each)));
     }
   }

@@ -168,7 +168,9 @@ Plan Hunt::draw(Quarry& quarry) {
       plan.faults.push_back(fault);
     }
   }
-  const bool has_usual = next_random(chance) % 2 == 0 || !options_.draws_parameters;
+  // The draws themselves decide about a text, of which there are more than of all others.
+  const bool is_text = std::ranges::any_of(quarry.scenario->parameters, &DeclaredParameter::form);
+  const bool has_usual = (next_random(chance) % 2 == 0 && !is_text) || !options_.draws_parameters;
   plan.parameters =
       has_usual ? unusual(quarry.scenario->parameters, options_.parameters)
                 : draw_parameters(

@@ -12,95 +12,12 @@
 
 #include "harness/explore/crash_note.hpp"
 #include "harness/explore/plans.hpp"
+#include "harness/explore/shrink.hpp"
 #include "harness/oracle/evidence.hpp"
 #include "harness/platform/clock.hpp"
 
 namespace lastref::harness {
 namespace {
-
-/// Whether it has a finding for each claim of the other.
-bool claims_all(const Outcome& outcome, const Outcome& other) {
-  return std::ranges::all_of(other.findings, [&](const Finding& finding) {
-    return std::ranges::find(outcome.findings, finding.claim, &Finding::claim) !=
-           outcome.findings.end();
-  });
-}
-
-/// Replaces the run by one of the plan `tried` if that violates the same claims. Returns whether it
-/// does.
-bool replace_if_same(World& world, const Scenario& scenario, Done& done, Plan tried) {
-  Outcome outcome = world.run(scenario, tried);
-  const bool is_same = claims_all(outcome, done.outcome);
-  if (is_same) {
-    done.job.plan = std::move(tried);
-    done.outcome = std::move(outcome);
-  }
-  return is_same;
-}
-
-/// The number of runs in which a schedule is shrunk.
-constexpr int tries_to_shrink = 500;
-
-/// Replaces a random schedule by one with as few switches as can be found that violates the same
-/// claims: first large parts of it are left out, then small ones, until no single switch can be.
-void shrink_schedule(World& world, const Scenario& scenario, Done& done) {
-  Plan& plan = done.job.plan;
-  if (!plan.seed || done.outcome.switches.empty()) {
-    return;
-  }
-  int tries = 0;
-  const auto try_with = [&](Plan tried) {
-    ++tries;
-    return replace_if_same(world, scenario, done, std::move(tried));
-  };
-  Plan switched = plan;
-  switched.seed = std::nullopt;
-  switched.policy = PolicyName::sticky;
-  switched.estimate = nullptr;
-  switched.switches = done.outcome.switches;
-  if (!try_with(switched)) {
-    return;
-  }
-  for (std::size_t part = plan.switches.size(); part > 0 && tries < tries_to_shrink;) {
-    const std::size_t before = plan.switches.size();
-    for (std::size_t at = 0; at < plan.switches.size() && tries < tries_to_shrink;) {
-      Plan shorter = plan;
-      const auto first = shorter.switches.begin() + static_cast<std::ptrdiff_t>(at);
-      const auto size = std::min(part, shorter.switches.size() - at);
-      shorter.switches.erase(first, first + static_cast<std::ptrdiff_t>(size));
-      if (!try_with(std::move(shorter))) {
-        at += part;
-      }
-    }
-    const bool is_again = part == 1 && plan.switches.size() < before;
-    part = is_again ? 1 : part / 2;
-  }
-  // As a list of answers, which each world accepts.
-  Plan listed = plan;
-  listed.choices = done.outcome.choices;
-  listed.switches.clear();
-  try_with(std::move(listed));
-}
-
-/// Replaces the run by one with more usual values of parameters that violates the same claims, if
-/// there is one. All usual values are tried first, then one after the other.
-void shrink_parameters(World& world, const Scenario& scenario, Done& done) {
-  Plan& plan = done.job.plan;
-  const auto try_with = [&](ParameterValues parameters) {
-    Plan shrunk = plan;
-    shrunk.parameters = std::move(parameters);
-    return replace_if_same(world, scenario, done, std::move(shrunk));
-  };
-  const ParameterValues all = plan.parameters;
-  if (all.empty() || try_with({}) || all.size() == 1) {
-    return;
-  }
-  for (const ParameterValue& each : all) {
-    ParameterValues others = plan.parameters;
-    std::erase(others, each);
-    try_with(std::move(others));
-  }
-}
 
 void work(World& world, const JobQueue& queue, std::mutex& turn) {
   CrashNote note;
@@ -125,8 +42,7 @@ void work(World& world, const JobQueue& queue, std::mutex& turn) {
       shrinks = queue.is_new(done.job, done.outcome);
     }
     if (shrinks) {
-      shrink_parameters(world, scenario, done);
-      shrink_schedule(world, scenario, done);
+      shrink(world, scenario, done.job.plan, done.outcome);
     }
     if (done.job.twice) {
       const std::lock_guard held(turn);

@@ -74,6 +74,11 @@ bool Holdings::was_anything_held() const noexcept {
          std::ranges::any_of(counts_, [](const auto& each) { return each.second.most > 0; });
 }
 
+void Holdings::all_heard() noexcept {
+  posted_.clear();
+  std::erase_if(forgetting_, [](const auto& each) { return each.second.is_posthumous; });
+}
+
 Range Holdings::count_at_once(const Key& key) const {
   const auto counted = counts_.find(key);
   Range range = counted == counts_.end() ? Range() : counted->second;
@@ -120,7 +125,10 @@ void Holdings::read_operation(const Record& record) {
 void Holdings::take(const Key& key, const Record& record) {
   Range& range = counts_[key];
   for (auto& [each, forgetting] : forgetting_) {
-    forgetting.raced = forgetting.raced || forgetting.resource == key.second;
+    if (forgetting.resource == key.second) {
+      forgetting.raced = true;
+      raced_takings_.insert(key);
+    }
   }
   if (record.kind == RecordKind::operation_begin) {
     ++taking_[key];
@@ -131,6 +139,10 @@ void Holdings::take(const Key& key, const Record& record) {
     return;
   }
   --taking_[key];
+  const bool is_raced = raced_takings_.contains(key);
+  if (taking_[key] == 0) {
+    raced_takings_.erase(key);
+  }
   const auto hold = founded_.find(key);
   const bool founded = record.name != "hold" || hold == founded_.end() || hold->second;
   if (hold != founded_.end()) {
@@ -141,7 +153,7 @@ void Holdings::take(const Key& key, const Record& record) {
   }
   if (record.error == 0) {
     was_held_ = true;
-    range.least += founded ? 1 : 0;
+    range.least += founded && !is_raced ? 1 : 0;
     range.most = std::max(range.most, range.least);
   } else {
     // An error means that nothing was counted.
@@ -161,9 +173,13 @@ void Holdings::let_go(const Key& key, const Record& record) {
 
 void Holdings::forget(const Key& key, const Record& record) {
   if (record.kind == RecordKind::operation_begin) {
-    const bool raced = std::ranges::any_of(taking_, [&](const auto& each) {
-      return each.second > 0 && each.first.second == key.second;
-    });
+    bool raced = false;
+    for (const auto& [taken, count] : taking_) {
+      if (count > 0 && taken.second == key.second) {
+        raced = true;
+        raced_takings_.insert(taken);
+      }
+    }
     forgetting_[key] = {.resource = key.second, .raced = raced};
   }
   const bool certainly =
@@ -192,7 +208,9 @@ void Holdings::drop_all(std::uint16_t process, bool certainly) {
   if (certainly) {
     heard(process);
     std::erase_if(taking_, [&](const auto& each) { return each.first.first == process; });
-    std::erase_if(forgetting_, [&](const auto& each) { return each.first.first == process; });
+    for (auto& [key, forgetting] : forgetting_) {
+      forgetting.is_posthumous = forgetting.is_posthumous || key.first == process;
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,7 +42,7 @@ class Holdings {
   /// The same at a moment that is not quiet: a release that has returned may still be in transit.
   Range count_at_once(const Key& key) const;
   /// Everything sent so far has been received.
-  void all_heard() noexcept { posted_.clear(); }
+  void all_heard() noexcept;
   /// Whether any process has held a reference since the last check.
   bool was_anything_held() const noexcept;
   void looked_at() noexcept { was_held_ = false; }
@@ -64,6 +65,7 @@ class Holdings {
   struct Forgetting {
     std::string_view resource;
     bool raced = false;
+    bool is_posthumous = false;  ///< Its process has died, and the message may still arrive.
   };
 
   Life& life(std::uint16_t process);
@@ -78,7 +80,8 @@ class Holdings {
   void note_lost_ground();
 
   std::map<Key, Range> counts_;
-  std::map<Key, int> taking_;  ///< register and hold in progress
+  std::map<Key, int> taking_;    ///< register and hold in progress
+  std::set<Key> raced_takings_;  ///< Those that a forget may precede or follow.
   /// Releases since the last answer of the tracker to the process.
   std::map<Key, std::int64_t> posted_;
   std::map<Key, bool>

@@ -1,6 +1,7 @@
 // leftovers: what may remain when a run is over.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "harness/oracle/evidence.hpp"
@@ -9,6 +10,11 @@ namespace lastref::harness::oracle {
 
 /// Whether `path` is a leftover that the scenario intends, or lies in one.
 bool may_stay(const Scenario& scenario, std::string_view path);
+/// The same, or it was forgotten, or made without a reference, where the scenario does that.
+bool may_stay(const Evidence& evidence, std::string_view path);
+
+/// The path of a resource as operations have it: "shm:/a" is "/dev/shm/a".
+std::string path_of(std::string_view resource);
 
 /// Whether the product promised to clean up at the next start at the latest. A protocol without a
 /// ledger promises nothing past the death or failure of its tracker.

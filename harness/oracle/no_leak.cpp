@@ -159,7 +159,7 @@ void complain(std::vector<Finding>& findings,
               const std::vector<std::string>& left,
               std::string_view claim) {
   for (const std::string& path : left) {
-    if (!may_stay(evidence.scenario, path) && !was_said_to_be_gone(evidence, path)) {
+    if (!may_stay(evidence, path) && !was_said_to_be_gone(evidence, path)) {
       const auto maker = evidence.makers.find(path);
       findings.push_back(
           {.claim = std::string(claim),

@@ -1,5 +1,6 @@
 // stays: names that were forgotten, or that belong to an outsider, are not removed.
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -13,6 +14,9 @@ namespace {
 /// What operations have done with a name.
 struct Given {
   std::set<std::uint16_t> holders;  ///< that have counted it since it was last forgotten
+  std::set<std::uint16_t> taking;   ///< with a register or hold in progress
+  /// By a process that forgets it: holders that took it before that began.
+  std::map<std::uint16_t, std::set<std::uint16_t>> earlier;
   bool is_made = false;
   bool is_known = false;     ///< It was identified,
   bool is_anothers = false;  ///< and then an outsider replaced it.
@@ -33,25 +37,42 @@ Judgement stays(const Evidence& evidence) {
       }
     } else if (record.kind == RecordKind::operation_begin &&
                (record.name == "register" || record.name == "hold")) {
-      all[text].holders.insert(record.process);
-    } else if (record.kind == RecordKind::operation_begin && record.name == "release") {
-      all[text].is_made = false;  // If it was the last reference, the object is removed.
-    } else if (record.kind == RecordKind::operation_end && record.error == 0) {
       Given& given = all[text];
+      given.holders.insert(record.process);
+      given.taking.insert(record.process);
+      for (auto& each : given.earlier) {
+        each.second.erase(record.process);
+      }
+    } else if (record.kind == RecordKind::operation_begin && record.name == "forget") {
+      Given& given = all[text];
+      std::set<std::uint16_t>& earlier = given.earlier[record.process];
+      std::ranges::set_difference(
+          given.holders, given.taking, std::inserter(earlier, earlier.end()));
+    } else if (record.kind == RecordKind::operation_begin &&
+               (record.name == "release" || record.name == "unlink")) {
+      all[text].is_made = false;  // If it was the last reference, the object is removed.
+    } else if (record.kind == RecordKind::operation_end) {
+      Given& given = all[text];
+      given.taking.erase(record.process);
+      if (record.error != 0) {
+        continue;
+      }
       if (record.name == "forget") {
-        given.holders.clear();
+        for (const std::uint16_t each : given.earlier[record.process]) {
+          given.holders.erase(each);
+        }
       }
       given.is_known = given.is_known || record.name == "identify";
-      given.is_made = given.is_made || record.name == "make";
+      given.is_made = (given.is_made && record.name != "unlink") || record.name == "make";
       given.is_anothers = given.is_anothers || (record.name == "replace" && given.is_known);
     }
   }
   Judgement judgement;
   for (const auto& [resource, given] : all) {
-    const std::string_view path =
-        resource.substr(std::min(resource.find(':') + 1, resource.size()));
+    const std::string path = path_of(resource);
     const bool must_stay = given.is_anothers || (given.is_made && given.holders.empty());
-    if (!must_stay || !may_stay(evidence.scenario, path)) {
+    const bool is_meant = evidence.scenario.forgotten_stay || may_stay(evidence.scenario, path);
+    if (!must_stay || !is_meant) {
       continue;
     }
     ++judgement.look.seen;
@@ -59,7 +80,7 @@ Judgement stays(const Evidence& evidence) {
     if (std::ranges::find(evidence.left_after_sweep, path) == evidence.left_after_sweep.end()) {
       judgement.findings.push_back(
           {.claim = "stays: forgotten names, and files of other owners, are left alone",
-           .seen = std::string(path) + " was removed"});
+           .seen = path + " was removed"});
     }
   }
   return judgement;

@@ -13,8 +13,14 @@ namespace {
 
 constexpr std::uint64_t usual_one_in = 4;
 
+/// The usual value of a text is one of all that there are.
+constexpr std::uint64_t usual_text_one_in = 8;
+
 /// One of those other than the usual one.
 std::string another_value(const DeclaredParameter& parameter, std::uint64_t lot) {
+  if (parameter.form != nullptr) {
+    return parameter.form->draw(lot);
+  }
   std::vector<DeclaredParameter::Value> others = parameter.values;
   std::erase_if(others, [&](const auto& value) { return value.text == parameter.usual; });
   return others.at(lot % others.size()).text;
@@ -37,6 +43,10 @@ const DeclaredParameter::Value* DeclaredParameter::value_named(
   return found == values.end() ? nullptr : &*found;
 }
 
+bool DeclaredParameter::may_be(std::string_view text) const {
+  return form == nullptr ? value_named(text) != nullptr : form->check(text).has_value();
+}
+
 std::string describe(const ParameterError& error) {
   switch (error.mistake) {
     case ParameterMistake::no_assignment:
@@ -45,6 +55,8 @@ std::string describe(const ParameterError& error) {
       return fmt::format("{}: no such parameter; there are: {}", error.text, error.allowed);
     case ParameterMistake::unknown_value:
       return fmt::format("{}: out of range; values are: {}", error.text, error.allowed);
+    case ParameterMistake::wrong_form:
+      return fmt::format("{}; there may be: {}", error.text, error.allowed);
     case ParameterMistake::repeated:
       return fmt::format("{}: this parameter has a value already", error.text);
   }
@@ -82,7 +94,13 @@ tl::expected<ParameterValues, ParameterError> parse_parameters(
                        return each.name;
                      }));
     }
-    if (found->value_named(one.value) == nullptr) {
+    if (found->form != nullptr) {
+      if (const auto checked = found->form->check(one.value); !checked) {
+        return refusal(ParameterMistake::wrong_form,
+                       one.name + ": " + checked.error().part,
+                       checked.error().allowed);
+      }
+    } else if (found->value_named(one.value) == nullptr) {
       return refusal(ParameterMistake::unknown_value,
                      text,
                      list_of(found->values, [](const auto& each) { return each.text; }));
@@ -96,10 +114,17 @@ tl::expected<ParameterValues, ParameterError> parse_parameters(
   return given;
 }
 
-bool has_all(std::span<const DeclaredParameter> declared, const ParameterValues& values) noexcept {
+bool has_all(std::span<const DeclaredParameter> declared, const ParameterValues& values) {
   return std::ranges::all_of(values, [&](const ParameterValue& each) {
     const auto found = std::ranges::find(declared, each.name, &DeclaredParameter::name);
-    return found != declared.end() && found->value_named(each.value) != nullptr;
+    return found != declared.end() && found->may_be(each.value);
+  });
+}
+
+bool has_text(std::span<const DeclaredParameter> declared, const ParameterValues& values) {
+  return std::ranges::any_of(values, [&](const ParameterValue& each) {
+    const auto found = std::ranges::find(declared, each.name, &DeclaredParameter::name);
+    return found != declared.end() && found->form != nullptr;
   });
 }
 
@@ -121,7 +146,8 @@ ParameterValues draw_parameters(std::span<const DeclaredParameter> declared,
   for (const DeclaredParameter& each : declared) {
     // Its own sequence: another parameter added to the scenario changes none of its draws.
     std::uint64_t lot = chance ^ hash_of(each.name);
-    const bool is_usual = next_random(lot) % 2 == 0;
+    const std::uint64_t usual_in = each.form == nullptr ? 2 : usual_text_one_in;
+    const bool is_usual = next_random(lot) % usual_in == 0;
     const bool is_fixed = std::ranges::find(fixed, each.name, &ParameterValue::name) != fixed.end();
     if (!are_usual && !is_usual && !is_fixed) {
       drawn.push_back({.name = each.name, .value = another_value(each, next_random(lot))});

@@ -1,5 +1,5 @@
-// Parameter: a number or choice of a scenario that a run may change. Declared in the scenario's
-// file, listed in its registration, and read by the bodies:
+// Parameter: a number, choice or text of a scenario that a run may change. Declared in the
+// scenario's file, listed in its registration, and read by the bodies:
 //
 //     constexpr Parameter<std::size_t> workers = {
 //         .name = "workers", .usual = 2, .values = {1, 2, 3}, .unit = "processes"};
@@ -65,6 +65,31 @@ struct Parameter {
   std::string_view unit = {};
 };
 
+/// The part of a text that has the wrong form, and what may be there.
+struct FormError {
+  std::string part;
+  std::string allowed;
+
+  bool operator==(const FormError&) const = default;
+};
+
+/// The texts that a parameter may have as its value.
+struct TextForm {
+  std::string_view sentence;  ///< What they are, for lists.
+  tl::expected<void, FormError> (*check)(std::string_view text);
+  /// The same seed gives the same text.
+  std::string (*draw)(std::uint64_t seed);
+  /// Texts that say less: those that say least first, and the text itself is not one of them.
+  std::vector<std::string> (*smaller)(std::string_view text);
+};
+
+/// A parameter with texts of a form of its own, such as a list of operations.
+struct TextParameter {
+  std::string_view name;
+  std::string_view usual;
+  const TextForm& form;
+};
+
 /// A parameter of any type, as the rest of the harness sees it.
 struct DeclaredParameter {
   struct Value {
@@ -75,7 +100,12 @@ struct DeclaredParameter {
   std::string name;
   std::string unit;
   std::string usual;
-  std::vector<Value> values;
+  std::vector<Value> values;  ///< Of a text: only the usual one
+  const TextForm* form = nullptr;
+
+  // NOLINTNEXTLINE(google-explicit-constructor): a list of them.
+  DeclaredParameter(const TextParameter& of)
+      : name(of.name), usual(of.usual), values({{.text = usual}}), form(&of.form) {}
 
   template <typename T>
   DeclaredParameter(const Parameter<T>& of)  // NOLINT(google-explicit-constructor): a list of them.
@@ -85,7 +115,8 @@ struct DeclaredParameter {
     }
   }
 
-  /// Null if the parameter cannot have this value.
+  bool may_be(std::string_view text) const;
+  /// Null if it is none of the listed values.
   const Value* value_named(std::string_view text) const noexcept;
 
  private:
@@ -112,12 +143,18 @@ struct ParameterValue {
 /// Sorted by name. Parameters that are not in it have their usual values.
 using ParameterValues = std::vector<ParameterValue>;
 
-enum class ParameterMistake : std::uint8_t { no_assignment, unknown_name, unknown_value, repeated };
+enum class ParameterMistake : std::uint8_t {
+  no_assignment,
+  unknown_name,
+  unknown_value,
+  wrong_form,
+  repeated
+};
 
 /// Why a text assigns no value to a parameter.
 struct ParameterError {
   ParameterMistake mistake{};
-  std::string text;     ///< as given
+  std::string text;     ///< as given; of a wrong form: the name, and the part that is wrong
   std::string allowed;  ///< instead
 
   bool operator==(const ParameterError&) const = default;
@@ -134,14 +171,17 @@ tl::expected<ParameterValues, ParameterError> parse_parameters(
 std::string to_text(std::span<const ParameterValue> values);
 
 /// Whether the scenario has these parameters, with these values.
-bool has_all(std::span<const DeclaredParameter> declared, const ParameterValues& values) noexcept;
+bool has_all(std::span<const DeclaredParameter> declared, const ParameterValues& values);
+
+/// Whether one of the values is a text.
+bool has_text(std::span<const DeclaredParameter> declared, const ParameterValues& values);
 
 /// Without those that are the usual ones: as a plan has them.
 ParameterValues unusual(std::span<const DeclaredParameter> declared, ParameterValues values);
 
 /// The values of a random run, without usual ones: those in `fixed`, and others at random. In one
 /// of four draws all others are usual, because most faults of the matrix need that; else each is
-/// usual at least half the time. The same arguments give the same values.
+/// usual at least half the time, but a text seldom. The same arguments give the same values.
 ParameterValues draw_parameters(std::span<const DeclaredParameter> declared,
                                 const ParameterValues& fixed,
                                 std::uint64_t seed);

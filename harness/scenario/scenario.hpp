@@ -61,6 +61,8 @@ struct Scenario {
   bool leaves_to_the_next_start = false;
   /// Resources that the scenario leaves on purpose (it forgot them), as to_text formats them.
   std::vector<std::string> stays = {};
+  /// Names that are forgotten remain, and objects that are made without a reference.
+  bool forgotten_stay = false;
   /// Whether the matrix enumerates it. (The umask of the processes and the like are up to the
   /// world.)
   bool in_matrix() const noexcept { return outside_matrix.empty(); }

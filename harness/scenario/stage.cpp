@@ -16,13 +16,21 @@ Result<std::string> Stage::tree_to_join() {
   return product_.has_client() ? product_.client().tree() : Result<std::string>(std::string());
 }
 
-std::int64_t Stage::number_of(std::string_view parameter) const {
+const DeclaredParameter& Stage::declared(std::string_view parameter) const {
   const auto& all = setting_.scenario.parameters;
-  const auto declared = std::ranges::find(all, parameter, &DeclaredParameter::name);
-  LASTREF_ASSERT(declared != all.end());
-  const auto set = std::ranges::find(setting_.parameters, parameter, &ParameterValue::name);
-  const auto* const value =
-      declared->value_named(set == setting_.parameters.end() ? declared->usual : set->value);
+  const auto found = std::ranges::find(all, parameter, &DeclaredParameter::name);
+  LASTREF_ASSERT(found != all.end());
+  return *found;
+}
+
+std::string_view Stage::value_of(const DeclaredParameter& parameter) const {
+  const auto set = std::ranges::find(setting_.parameters, parameter.name, &ParameterValue::name);
+  return set == setting_.parameters.end() ? parameter.usual : set->value;
+}
+
+std::int64_t Stage::number_of(std::string_view parameter) const {
+  const DeclaredParameter& one = declared(parameter);
+  const auto* const value = one.value_named(value_of(one));
   LASTREF_ASSERT(value != nullptr);
   return value->number;
 }

@@ -55,6 +55,9 @@ class Stage {
   T value(const Parameter<T>& parameter) const {
     return static_cast<T>(number_of(parameter.name));
   }
+  std::string_view value(const TextParameter& parameter) const {
+    return value_of(declared(parameter.name));
+  }
 
   Product& product() noexcept { return product_; }
   virtual Outside& outside() noexcept = 0;
@@ -137,6 +140,8 @@ class Stage {
 
  private:
   /// The parameter has to be declared in the registration of the scenario.
+  const DeclaredParameter& declared(std::string_view parameter) const;
+  std::string_view value_of(const DeclaredParameter& parameter) const;
   std::int64_t number_of(std::string_view parameter) const;
 
   Setting setting_;

@@ -163,6 +163,57 @@ TEST_F(OracleTest, what_went_with_its_last_holder_is_forgotten_too_late_E4_T3) {
   EXPECT_THAT(judged("stays", forgotten(held).died(root, "killed")), SizeIs(1));
 }
 
+TEST_F(OracleTest, what_is_forgotten_while_another_takes_it_need_not_stay_E4_T3) {
+  scenario_.stays = {"file:a.bin"};
+  const Story story = Story()
+                          .says(root, "register")
+                          .says(root, "make")
+                          .begins(client, "register")
+                          .says(root, "forget")
+                          .ends(client, "register");
+  EXPECT_THAT(judged("stays", Story(story).died(client, fact::killed)), IsEmpty());
+}
+
+TEST_F(OracleTest, what_its_user_has_removed_need_not_stay_E4) {
+  scenario_.stays = {"file:a.bin"};
+  const Story made = Story().says(root, "register").says(root, "make");
+  EXPECT_THAT(judged("stays", Story(made).says(root, "unlink").says(root, "forget")), IsEmpty());
+  EXPECT_THAT(judged("stays",
+                     Story()
+                         .begins(root, "unlink")
+                         .says(client, "make")
+                         .ends(root, "unlink")
+                         .says(root, "forget")),
+              IsEmpty());
+}
+
+TEST_F(OracleTest, only_what_was_forgotten_or_made_without_a_reference_may_stay_E4_T3) {
+  scenario_.forgotten_stay = true;
+  left_ = left_after_sweep_ = {"/run/a.bin"};
+  const Story held = Story().says(root, "register").says(root, "make");
+  const auto all_end = [](Story story) { return story.all_end(); };
+  EXPECT_THAT(leaks(all_end(held)), SizeIs(1));
+  EXPECT_THAT(leaks(all_end(Story(held).says(client, "forget"))), IsEmpty());
+  EXPECT_THAT(leaks(all_end(Story(held).says(client, "forget").says(root, "register"))), SizeIs(1));
+  EXPECT_THAT(
+      leaks(all_end(
+          Story(held).begins(client, "forget").says(root, "register").ends(client, "forget"))),
+      IsEmpty());
+  EXPECT_THAT(leaks(all_end(Story().says(root, "make").says(client, "register"))), SizeIs(1));
+  EXPECT_THAT(leaks(all_end(Story()
+                                .says(root, "register")
+                                .says(root, "register")
+                                .says(root, "release")
+                                .says(root, "make"))),
+              SizeIs(1));
+  EXPECT_THAT(
+      leaks(all_end(Story().says(root, "register").says(root, "release").says(root, "make"))),
+      IsEmpty());
+  EXPECT_THAT(judged("stays", Story(held).says(client, "forget")), IsEmpty());
+  left_after_sweep_ = {};
+  EXPECT_THAT(judged("stays", Story(held).says(client, "forget")), SizeIs(1));
+}
+
 TEST_F(OracleTest, what_an_outsider_put_in_the_place_of_what_is_known_has_to_stay_E4) {
   scenario_.stays = {"file:a.bin"};
   const Story known = Story().says(root, "register").says(root, "make").says(root, "identify");
@@ -286,6 +337,29 @@ TEST_F(OracleTest, a_forgotten_name_is_held_by_nobody) {
   const Story story = Story().says(root, "register").says(client, "register").says(root, "forget");
   EXPECT_THAT(judged("refcount-exact", Story(story).counted(pid_of_root, 0)), IsEmpty());
   EXPECT_THAT(judged("refcount-exact", Story(story).counted(pid_of_client, 1)), SizeIs(1));
+}
+
+TEST_F(OracleTest, a_register_counts_or_not_if_a_forget_was_in_progress) {
+  const Story forgets = Story().begins(root, "forget").begins(client, "register");
+  for (const Story& story :
+       {Story(forgets).ends(client, "register").ends(root, "forget"),
+        Story(forgets).ends(root, "forget").ends(client, "register"),
+        Story()
+            .begins(client, "register")
+            .begins(root, "forget")
+            .ends(root, "forget")
+            .ends(client, "register"),
+        // The message of a process that died may still arrive.
+        Story().begins(root, "forget").died(root, fact::killed).says(client, "register")}) {
+    for (const std::int64_t counted : {0, 1}) {
+      EXPECT_THAT(judged("refcount-exact", Story(story).counted(pid_of_client, counted)),
+                  IsEmpty());
+    }
+    EXPECT_THAT(judged("refcount-exact", Story(story).counted(pid_of_client, 2)), SizeIs(1));
+    EXPECT_THAT(
+        judged("no-premature-unlink", Story(story).crossed(tracker, Call::unlink, "/run/a.bin")),
+        IsEmpty());
+  }
 }
 
 TEST_F(OracleTest, words_around_a_register_count_nothing_themselves) {

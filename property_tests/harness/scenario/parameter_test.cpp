@@ -26,7 +26,27 @@ constexpr Parameter<int> jobs = {
 constexpr Parameter<bool> durable = {.name = "durable", .usual = false};
 constexpr Parameter<Kind> kind = {.name = "kind", .usual = Kind::process};
 
-const std::vector<DeclaredParameter> declared = {jobs, durable, kind};
+/// Letters a to c, such as "abba".
+constexpr TextForm letters = {
+    .sentence = "letters",
+    .check = [](std::string_view text) -> tl::expected<void, FormError> {
+      const std::size_t at = text.find_first_not_of("abc");
+      if (at != std::string_view::npos) {
+        return tl::unexpected(
+            FormError{.part = std::string(text.substr(at, 1)), .allowed = "a, b, c"});
+      }
+      return {};
+    },
+    .draw = [](std::uint64_t seed) { return std::string(1 + seed % 5, 'c'); },
+    .smaller =
+        [](std::string_view text) {
+          return text.empty() ? std::vector<std::string>()
+                              : std::vector{std::string(text.substr(1))};
+        },
+};
+constexpr TextParameter word = {.name = "word", .usual = "abc", .form = letters};
+
+const std::vector<DeclaredParameter> declared = {jobs, durable, kind, word};
 
 tl::expected<ParameterValues, ParameterError> parsed(const std::vector<std::string>& texts) {
   return parse_parameters(declared, texts);
@@ -40,6 +60,22 @@ TEST(Parameter, has_the_texts_and_numbers_of_its_values) {
   EXPECT_EQ(declared[2].value_named("2"), nullptr);
 }
 
+TEST(Parameter, may_be_any_text_of_its_form) {
+  EXPECT_TRUE(declared[3].may_be("cabba"));
+  EXPECT_TRUE(declared[3].may_be(""));
+  EXPECT_FALSE(declared[3].may_be("cabbage"));
+  EXPECT_TRUE(declared[0].may_be("3"));
+  EXPECT_FALSE(declared[0].may_be("4"));
+  const ParameterValues values = {{.name = "word", .value = "cabba"}};
+  EXPECT_EQ(parsed({"word=cabba"}), values);
+  EXPECT_TRUE(has_text(declared, values));
+  EXPECT_FALSE(has_text(declared, {{.name = "jobs", .value = "3"}}));
+  EXPECT_THAT(unusual(declared, {{.name = "word", .value = "abc"}}), IsEmpty());
+  EXPECT_EQ(parsed({"word=cabbage"}).error(),
+            (ParameterError{ParameterMistake::wrong_form, "word: g", "a, b, c"}));
+  EXPECT_EQ(describe(parsed({"word=cabbage"}).error()), "word: g; there may be: a, b, c");
+}
+
 TEST(Parameter, is_read_and_sorted_by_name) {
   const ParameterValues values = {{.name = "durable", .value = "no"},
                                   {.name = "jobs", .value = "3"}};
@@ -51,8 +87,9 @@ TEST(Parameter, is_read_and_sorted_by_name) {
 TEST(Parameter, is_refused_with_the_reason_and_what_there_is) {
   EXPECT_EQ(parsed({"jobs"}).error(),
             (ParameterError{ParameterMistake::no_assignment, "jobs", {}}));
-  EXPECT_EQ(parsed({"slots=1"}).error(),
-            (ParameterError{ParameterMistake::unknown_name, "slots=1", "jobs, durable, kind"}));
+  EXPECT_EQ(
+      parsed({"slots=1"}).error(),
+      (ParameterError{ParameterMistake::unknown_name, "slots=1", "jobs, durable, kind, word"}));
   EXPECT_EQ(parsed({"jobs=2"}).error(),
             (ParameterError{ParameterMistake::unknown_value, "jobs=2", "-1, 1, 3"}));
   EXPECT_EQ(parsed({"jobs=1", "jobs=3"}).error(),

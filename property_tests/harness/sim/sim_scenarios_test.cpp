@@ -340,13 +340,50 @@ TEST(ParametersOfScenarios, have_several_values_and_the_usual_one_is_one_of_them
       const std::string what = scenario.name + ' ' + each.name;
       EXPECT_TRUE(is_word(each.name)) << what;
       EXPECT_TRUE(names.insert(each.name).second) << what;
-      EXPECT_NE(each.value_named(each.usual), nullptr) << what;
+      EXPECT_TRUE(each.may_be(each.usual)) << what;
+      if (each.form != nullptr) {
+        continue;
+      }
       EXPECT_GT(each.values.size(), 1U) << what;
       for (const auto& value : each.values) {
         EXPECT_TRUE(is_word(value.text)) << what << '=' << value.text;
       }
     }
   }
+}
+
+/// All values, or some texts.
+std::vector<std::string> values_to_try(const DeclaredParameter& parameter) {
+  std::vector<std::string> values;
+  for (const auto& value : parameter.values) {
+    values.push_back(value.text);
+  }
+  constexpr std::uint64_t texts = 20;
+  for (std::uint64_t seed = 1; parameter.form != nullptr && seed <= texts; ++seed) {
+    values.push_back(parameter.form->draw(seed));
+  }
+  return values;
+}
+
+TEST(ParametersOfScenarios, that_are_texts_are_drawn_and_shrunk_within_their_form) {
+  constexpr std::uint64_t seeds = 200;
+  std::size_t forms = 0;
+  for (const Scenario& scenario : catalog()) {
+    for (const DeclaredParameter& each : scenario.parameters) {
+      forms += each.form == nullptr ? 0U : 1U;
+      for (std::uint64_t seed = 1; each.form != nullptr && seed <= seeds; ++seed) {
+        const std::string drawn = each.form->draw(seed);
+        EXPECT_EQ(drawn, each.form->draw(seed));
+        EXPECT_TRUE(each.may_be(drawn)) << drawn;
+        for (const std::string& smaller : each.form->smaller(drawn)) {
+          EXPECT_TRUE(each.may_be(smaller)) << smaller;
+          EXPECT_NE(smaller, drawn);
+          EXPECT_LE(std::ranges::count(smaller, ','), std::ranges::count(drawn, ','));
+        }
+      }
+    }
+  }
+  EXPECT_GT(forms, 0U);
 }
 
 /// The body reads only what is declared (Stage::value asserts it), and what is declared has an
@@ -359,10 +396,10 @@ TEST(ParametersOfScenarios, change_what_a_scenario_does_and_all_values_are_clean
     for (const DeclaredParameter& each : scenario.parameters) {
       ASSERT_FALSE(scenario.kernel_only) << scenario.name;
       std::set<std::string> journals;
-      for (const auto& value : each.values) {
-        const std::string what = scenario.name + " --set " + each.name + '=' + value.text;
+      for (const std::string& value : values_to_try(each)) {
+        const std::string what = scenario.name + " --set " + each.name + '=' + value;
         Plan plan;
-        plan.parameters = unusual(scenario.parameters, {{.name = each.name, .value = value.text}});
+        plan.parameters = unusual(scenario.parameters, {{.name = each.name, .value = value}});
         SimWorld world;
         world.keep_journal(true);
         const Outcome outcome = world.run(scenario, plan);

@@ -1,0 +1,346 @@
+#include "fault_scenarios/histories/history.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "harness/choice/choices.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::string_view then_word = "then";
+/// Signals of a run are few, and each ordered operation needs one.
+constexpr std::size_t operations_max = 40;
+constexpr std::size_t drawn_min = 4;
+constexpr std::size_t drawn_max = 24;
+constexpr std::size_t processes_min = 2;
+/// One operation in so many is drawn without asking the model.
+constexpr std::size_t nonsense_one_in = 10;
+constexpr std::size_t tries_for_sense = 40;
+
+std::vector<std::string_view> parts_of(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    std::string_view part = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
+    if (!part.empty()) {
+      parts.push_back(part);
+    }
+  }
+  return parts;
+}
+
+tl::unexpected<FormError> wrong(std::string_view part, std::string allowed) {
+  return tl::unexpected(FormError{.part = std::string(part), .allowed = std::move(allowed)});
+}
+
+std::string names_of_verbs(const Vocabulary& vocabulary) {
+  std::vector<std::string_view> names;
+  std::ranges::transform(vocabulary.verbs, std::back_inserter(names), &Verb::name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// Words of one operation: [then] process verb [object...]
+tl::expected<HistoryOperation, FormError> parse_operation(const Vocabulary& vocabulary,
+                                                          std::string_view text) {
+  std::vector<std::string_view> words = parts_of(text, ' ');
+  HistoryOperation operation;
+  if (!words.empty() && words.front() == then_word) {
+    operation.is_then = true;
+    words.erase(words.begin());
+  }
+  if (words.empty() || std::ranges::count(vocabulary.processes, words.front()) == 0) {
+    return wrong(text, fmt::format("{}", fmt::join(vocabulary.processes, ", ")));
+  }
+  const Verb* const verb = words.size() < 2 ? nullptr : vocabulary.verb_named(words[1]);
+  if (verb == nullptr) {
+    return wrong(text, names_of_verbs(vocabulary));
+  }
+  operation.process = words[0];
+  operation.verb = words[1];
+  for (std::size_t at = 0; at < verb->objects.size(); ++at) {
+    const auto& allowed = verb->objects[at];
+    if (at + 2 >= words.size() || std::ranges::count(allowed, words[at + 2]) == 0) {
+      return wrong(text, fmt::format("{}", fmt::join(allowed, ", ")));
+    }
+    operation.objects.emplace_back(words[at + 2]);
+  }
+  if (words.size() != verb->objects.size() + 2) {
+    return wrong(text, fmt::format("{} objects", verb->objects.size()));
+  }
+  return operation;
+}
+
+/// Changes one operation after the other.
+template <typename Change>
+void add_changed(const OperationList& all, std::vector<OperationList>& into, Change change) {
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    OperationList changed = all;
+    change(changed[at]);
+    if (changed != all) {
+      into.push_back(std::move(changed));
+    }
+  }
+}
+
+void add_shorter(const OperationList& all, std::vector<OperationList>& into) {
+  for (std::size_t part = (all.size() + 1) / 2; part > 0; part /= 2) {
+    for (std::size_t at = 0; at < all.size(); at += part) {
+      OperationList shorter = all;
+      const auto first = shorter.begin() + static_cast<std::ptrdiff_t>(at);
+      const auto size = static_cast<std::ptrdiff_t>(std::min(part, all.size() - at));
+      shorter.erase(first, first + size);
+      into.push_back(std::move(shorter));
+    }
+  }
+}
+
+/// All operations of a process are those of an earlier one.
+void add_with_fewer_processes(const Vocabulary& vocabulary,
+                              const OperationList& all,
+                              std::vector<OperationList>& into) {
+  for (std::size_t from = vocabulary.processes.size(); from-- > 0;) {
+    for (std::size_t to = 0; to < from; ++to) {
+      OperationList merged = all;
+      for (HistoryOperation& each : merged) {
+        if (each.process == vocabulary.processes[from]) {
+          each.process = vocabulary.processes[to];
+        }
+      }
+      if (merged != all) {
+        into.push_back(std::move(merged));
+      }
+    }
+  }
+}
+
+void add_with_simpler_objects(const Vocabulary& vocabulary,
+                              const OperationList& all,
+                              std::vector<OperationList>& into) {
+  // In all operations at once: what they share remains shared.
+  std::set<std::string_view> objects;
+  for (const HistoryOperation& each : all) {
+    objects.insert(each.objects.begin(), each.objects.end());
+  }
+  for (const std::string_view object : objects) {
+    OperationList simpler = all;
+    for (HistoryOperation& each : simpler) {
+      const Verb& verb = *vocabulary.verb_named(each.verb);
+      for (std::size_t at = 0; at < each.objects.size(); ++at) {
+        if (each.objects[at] == object) {
+          each.objects[at] = verb.objects[at].front();
+        }
+      }
+    }
+    if (simpler != all) {
+      into.push_back(std::move(simpler));
+    }
+  }
+  add_changed(all, into, [&](HistoryOperation& each) {
+    const Verb& verb = *vocabulary.verb_named(each.verb);
+    for (std::size_t at = 0; at < each.objects.size(); ++at) {
+      each.objects[at] = verb.objects[at].front();
+    }
+  });
+}
+
+/// What the operations of one history are drawn from.
+struct Enabled {
+  std::vector<std::string_view> processes;
+  std::vector<Verb> verbs;
+};
+
+/// Some of a list, at least `least` of them, in their order.
+template <typename T>
+std::vector<T> some_of(const std::vector<T>& all, std::size_t least, Lot& lot) {
+  std::vector<T> left = all;
+  const std::size_t count = std::min(all.size(), least + lot.below(all.size() - least + 1));
+  while (left.size() > count) {
+    left.erase(left.begin() + static_cast<std::ptrdiff_t>(lot.below(left.size())));
+  }
+  return left;
+}
+
+Enabled draw_enabled(const Vocabulary& vocabulary, Lot& lot) {
+  Enabled enabled;
+  enabled.processes =
+      some_of(vocabulary.processes, std::min(processes_min, vocabulary.processes.size()), lot);
+  enabled.verbs = some_of(vocabulary.verbs, vocabulary.verbs.size() / 2, lot);
+  // One object in most lists leads to more that happens to it.
+  std::vector<std::pair<std::vector<std::string_view>, std::vector<std::string_view>>> drawn;
+  for (Verb& verb : enabled.verbs) {
+    for (auto& objects : verb.objects) {
+      auto known = std::ranges::find(drawn, objects, [](const auto& each) { return each.first; });
+      if (known == drawn.end()) {
+        drawn.emplace_back(objects, some_of(objects, 1, lot));
+        known = std::prev(drawn.end());
+      }
+      objects = known->second;
+    }
+  }
+  return enabled;
+}
+
+HistoryOperation draw_operation(const Enabled& enabled, Lot& lot) {
+  const Verb& verb = lot.of(enabled.verbs);
+  HistoryOperation operation{.process = std::string(lot.of(enabled.processes)),
+                             .verb = std::string(verb.name),
+                             .objects = {}};
+  for (const auto& objects : verb.objects) {
+    operation.objects.emplace_back(lot.of(objects));
+  }
+  return operation;
+}
+
+/// Whether the operation waits for the one in front of it.
+bool is_awaited(const OperationList& operations, std::size_t at) {
+  return at > 0 && operations[at].is_then && operations[at - 1].process != operations[at].process;
+}
+
+/// The signal of the end of an operation.
+std::string is_over(std::size_t at) {
+  return "operation " + std::to_string(at) + " is over";
+}
+
+void report_end(Stage& stage, const OperationList& operations, std::size_t at) {
+  if (at + 1 < operations.size() && is_awaited(operations, at + 1)) {
+    stage.tell(is_over(at));
+  }
+}
+
+}  // namespace
+
+const Verb* Vocabulary::verb_named(std::string_view name) const noexcept {
+  const auto found = std::ranges::find(verbs, name, &Verb::name);
+  return found == verbs.end() ? nullptr : &*found;
+}
+
+std::string to_text(const OperationList& operations) {
+  std::string text;
+  for (const HistoryOperation& each : operations) {
+    text += fmt::format("{}{}{} {}",
+                        text.empty() ? "" : ", ",
+                        each.is_then ? "then " : "",
+                        each.process,
+                        each.verb);
+    for (const std::string& object : each.objects) {
+      text += ' ' + object;
+    }
+  }
+  return text;
+}
+
+tl::expected<OperationList, FormError> parse_history(const Vocabulary& vocabulary,
+                                                     std::string_view text) {
+  OperationList operations;
+  for (const std::string_view part : parts_of(text, ',')) {
+    auto operation = parse_operation(vocabulary, part);
+    if (!operation) {
+      return tl::unexpected(std::move(operation.error()));
+    }
+    operations.push_back(*std::move(operation));
+  }
+  if (operations.size() > operations_max) {
+    return wrong(fmt::format("{} operations", operations.size()),
+                 fmt::format("{} at most", operations_max));
+  }
+  return operations;
+}
+
+tl::expected<void, FormError> check_history(const Vocabulary& vocabulary, std::string_view text) {
+  return parse_history(vocabulary, text).map([](const OperationList&) {});
+}
+
+std::vector<std::string> smaller_histories(const Vocabulary& vocabulary, std::string_view text) {
+  const auto all = parse_history(vocabulary, text);
+  LASTREF_ASSERT(all.has_value());
+  std::vector<OperationList> smaller;
+  add_shorter(*all, smaller);
+  add_with_fewer_processes(vocabulary, *all, smaller);
+  add_with_simpler_objects(vocabulary, *all, smaller);
+  add_changed(*all, smaller, [](HistoryOperation& each) { each.is_then = false; });
+  std::vector<std::string> texts;
+  for (const OperationList& each : smaller) {
+    texts.push_back(to_text(each));
+  }
+  return texts;
+}
+
+std::size_t Lot::below(std::size_t end) noexcept {
+  return static_cast<std::size_t>(next_random(state_) % end);
+}
+
+OperationList draw_history(const Vocabulary& vocabulary, HistoryModel& model, std::uint64_t seed) {
+  Lot lot(seed);
+  const Enabled enabled = draw_enabled(vocabulary, lot);
+  const std::size_t size = drawn_min + lot.below(drawn_max - drawn_min + 1);
+  const std::size_t thens = lot.below(4);  // of three operations
+  OperationList drawn;
+  while (drawn.size() < size) {
+    HistoryOperation operation = draw_operation(enabled, lot);
+    const bool may_be_nonsense = lot.one_in(nonsense_one_in);
+    for (std::size_t tries = 0;
+         !may_be_nonsense && tries < tries_for_sense && !model.is_sensible(operation);
+         ++tries) {
+      operation = draw_operation(enabled, lot);
+    }
+    operation.is_then =
+        !drawn.empty() && drawn.back().process != operation.process && lot.below(3) < thens;
+    model.apply(operation);
+    drawn.push_back(std::move(operation));
+  }
+  return drawn;
+}
+
+void carry_out(Stage& stage,
+               const OperationList& operations,
+               const std::function<bool(const HistoryOperation&)>& act) {
+  bool goes_on = true;
+  for (std::size_t at = 0; at < operations.size(); ++at) {
+    const HistoryOperation& operation = operations[at];
+    if (operation.process != stage.role()) {
+      continue;
+    }
+    if (goes_on && is_awaited(operations, at)) {
+      stage.await(is_over(at - 1));
+    }
+    goes_on = goes_on && act(operation);
+    report_end(stage, operations, at);
+  }
+}
+
+void kill(Stage& stage, const OperationList& operations, const std::string& role) {
+  if (role == stage.role()) {
+    return;
+  }
+  stage.kill(role);
+  for (std::size_t at = 0; at < operations.size(); ++at) {
+    if (operations[at].process == role) {
+      report_end(stage, operations, at);
+    }
+  }
+}
+
+bool is_of(const HistoryOperation& operation, std::string_view process, std::string_view verb) {
+  return operation.process == process && operation.verb == verb;
+}
+
+std::vector<std::string> others_in(const Vocabulary& vocabulary, const OperationList& operations) {
+  std::vector<std::string> others;
+  for (const std::string_view each : vocabulary.processes) {
+    if (each != vocabulary.processes.front() &&
+        std::ranges::count(operations, each, &HistoryOperation::process) > 0) {
+      others.emplace_back(each);
+    }
+  }
+  return others;
+}
+
+}  // namespace lastref::harness

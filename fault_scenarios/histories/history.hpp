@@ -1,0 +1,106 @@
+// history: a list of operations of several processes, as text. A scenario draws histories, and the
+// bodies of its roles carry them out:
+//
+//     "root register x, a hold x, then root release x, b kill tracker"
+//
+// Operations of one process follow each other, those of different processes are concurrent. "then"
+// is an operation that begins when the one in front of it in the list is over. So a list stays a
+// history when any operations of it are left out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/scenario/scenario.hpp"
+
+namespace lastref::harness {
+
+/// What an operation does, and to what: an object for each list. The first object of a list is the
+/// simplest.
+struct Verb {
+  std::string_view name;
+  std::vector<std::vector<std::string_view>> objects = {};
+};
+
+/// What the histories of a scenario are made of.
+struct Vocabulary {
+  std::vector<std::string_view> processes;  ///< The first is "root".
+  std::vector<Verb> verbs;
+
+  const Verb* verb_named(std::string_view name) const noexcept;
+};
+
+struct HistoryOperation {
+  bool is_then = false;
+  std::string process;
+  std::string verb;
+  std::vector<std::string> objects;
+
+  const std::string& object(std::size_t at = 0) const { return objects.at(at); }
+  bool operator==(const HistoryOperation&) const = default;
+};
+
+using OperationList = std::vector<HistoryOperation>;
+
+std::string to_text(const OperationList& operations);
+tl::expected<OperationList, FormError> parse_history(const Vocabulary& vocabulary,
+                                                     std::string_view text);
+tl::expected<void, FormError> check_history(const Vocabulary& vocabulary, std::string_view text);
+
+/// Smaller histories: without large parts, then without small ones; with fewer processes; with
+/// simpler objects; with less order.
+std::vector<std::string> smaller_histories(const Vocabulary& vocabulary, std::string_view text);
+
+/// Random decisions.
+class Lot {
+ public:
+  explicit Lot(std::uint64_t seed) : state_(seed) {}
+
+  std::size_t below(std::size_t end) noexcept;
+  bool one_in(std::size_t count) noexcept { return below(count) == 0; }
+  template <typename T>
+  const T& of(const std::vector<T>& all) noexcept {
+    return all[below(all.size())];
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// What the processes have done so far, if each operation was carried out where it stands.
+class HistoryModel {
+ public:
+  HistoryModel() = default;
+  HistoryModel(const HistoryModel&) = delete;
+  HistoryModel& operator=(const HistoryModel&) = delete;
+  virtual ~HistoryModel() = default;
+
+  virtual bool is_sensible(const HistoryOperation& operation) const = 0;
+  virtual void apply(const HistoryOperation& operation) = 0;
+};
+
+/// A history of which most operations are sensible. Each history has some of the processes, verbs
+/// and objects only, and more or less order, so that it does much with few.
+OperationList draw_history(const Vocabulary& vocabulary, HistoryModel& model, std::uint64_t seed);
+
+/// Carries out the operations of the role's own process, in their order.
+///
+/// @param act      false ends it: the process has no later operations.
+void carry_out(Stage& stage,
+               const OperationList& operations,
+               const std::function<bool(const HistoryOperation&)>& act);
+
+/// Kills another role: no process waits for its operations any more.
+void kill(Stage& stage, const OperationList& operations, const std::string& role);
+
+/// Whether the operation is one of the process, with this verb.
+bool is_of(const HistoryOperation& operation, std::string_view process, std::string_view verb);
+
+/// The processes other than the root that do something, in the order of the vocabulary.
+std::vector<std::string> others_in(const Vocabulary& vocabulary, const OperationList& operations);
+
+}  // namespace lastref::harness

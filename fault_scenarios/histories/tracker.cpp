@@ -1,0 +1,382 @@
+// Histories of names in a tree: what processes register, hold, release and forget, with deaths of
+// processes and trackers in between.
+#include <algorithm>
+#include <map>
+
+#include <lastref/temporary_resources.hpp>
+
+#include "fault_scenarios/histories/history.hpp"
+#include "harness/scenario/registered_scenario.hpp"
+
+namespace lastref::harness {
+namespace {
+
+/// As many trackers as a root starts if each dies at once, without the first.
+constexpr std::ptrdiff_t kills_without_effect = 2;
+/// One receives the release, and the next one begins the cleanup, for which a register waits.
+constexpr std::size_t rounds_to_clean_up = 2;
+
+const Vocabulary& vocabulary() {
+  static const std::vector<std::string_view> names = {"x", "y", "folder", "semaphore", "shm"};
+  static const Vocabulary all = {.processes = {"root", "a", "b", "c"},
+                                 .verbs = {{"register", {names}},
+                                           {"make", {names}},
+                                           {"hold", {names}},
+                                           {"release", {names}},
+                                           {"forget", {names}},
+                                           {"look", {names}},
+                                           {"count", {names}},
+                                           {"unlink", {names}},
+                                           {"probe"},
+                                           {"sweep"},
+                                           {"leave"},
+                                           {"join"},
+                                           {"exit"},
+                                           {"kill", {{"tracker", "a", "b", "c", "root"}}},
+                                           {"stop", {{"tracker"}}},
+                                           {"resume", {{"tracker"}}}}};
+  return all;
+}
+
+/// The references of each process, and whether it is there.
+class Model final : public HistoryModel {
+ public:
+  bool is_sensible(const HistoryOperation& operation) const override {
+    const std::string& verb = operation.verb;
+    if (verb == "join") {
+      return members_.contains(operation.process) && !members_.at(operation.process).is_member;
+    }
+    if (members_.contains(operation.process) && !members_.at(operation.process).is_member) {
+      return false;
+    }
+    if (verb == "leave" || verb == "exit") {
+      return operation.process != "root" && members_.contains(operation.process);
+    }
+    if (verb == "kill") {
+      const std::string& target = operation.object();
+      return target == "tracker" ? kills_ < kills_without_effect
+                                 : target != "root" && target != operation.process &&
+                                       members_.contains(target) && members_.at(target).is_member;
+    }
+    return operation.objects.empty() || is_sensible_with(operation, operation.object());
+  }
+
+  void apply(const HistoryOperation& operation) override {
+    Member& member = members_[operation.process];
+    const std::string& verb = operation.verb;
+    if (verb == "leave" || verb == "exit") {
+      member = {.is_member = false};
+    } else if (verb == "join") {
+      member.is_member = true;
+    } else if (verb == "kill" && operation.object() != "tracker") {
+      members_[operation.object()] = {.is_member = false};
+    } else if (verb == "kill") {
+      ++kills_;
+    } else if (verb == "register" || verb == "hold") {
+      ++member.counts[operation.object()];
+    } else if (verb.starts_with("release") && member.counts[operation.object()] > 0) {
+      --member.counts[operation.object()];
+    } else if (verb == "make") {
+      made_[operation.object()] = true;
+    } else if (verb == "forget") {
+      for (auto& each : members_) {
+        each.second.counts.erase(operation.object());
+      }
+    }
+  }
+
+ private:
+  struct Member {
+    bool is_member = true;
+    std::map<std::string, int, std::less<>> counts = {};
+  };
+
+  int count(const std::string& process, const std::string& name) const {
+    const auto member = members_.find(process);
+    if (member == members_.end() || !member->second.counts.contains(name)) {
+      return 0;
+    }
+    return member->second.counts.at(name);
+  }
+  bool is_sensible_with(const HistoryOperation& operation, const std::string& name) const {
+    const std::string& verb = operation.verb;
+    const int own = count(operation.process, name);
+    const bool others_hold = std::ranges::any_of(members_, [&](const auto& each) {
+      return each.first != operation.process && count(each.first, name) > 0;
+    });
+    if (verb == "register") {
+      return own < 3;
+    }
+    if (verb == "hold") {
+      return others_hold && own < 3;
+    }
+    if (verb == "make") {
+      return own > 0 && (!made_.contains(name) || !made_.at(name));
+    }
+    if (verb == "forget") {
+      return own > 0 || others_hold;
+    }
+    return own > 0;
+  }
+
+  std::map<std::string, Member, std::less<>> members_;
+  std::map<std::string, bool, std::less<>> made_;
+  std::ptrdiff_t kills_ = 0;
+};
+
+constexpr TextForm form = {
+    .sentence = "operations of processes on names, such as 'a register x, then b hold x'",
+    .check = [](std::string_view text) { return check_history(vocabulary(), text); },
+    .draw =
+        [](std::uint64_t seed) {
+          Model model;
+          return to_text(draw_history(vocabulary(), model, seed));
+        },
+    .smaller = [](std::string_view text) { return smaller_histories(vocabulary(), text); },
+};
+
+constexpr TextParameter history = {
+    .name = "names",
+    .usual =
+        "root register x, root make x, then a hold x, then root release x, then a look x, "
+        "a release x, b register y, b make y, b count y, b release y, b register y, "
+        "b make y, b release y",
+    .form = form,
+};
+
+Resource resource_of(const Product& product, const std::string& name) {
+  if (name == "folder") {
+    return product.folder(name);
+  }
+  if (name == "semaphore") {
+    return product.semaphore("lastref-history");
+  }
+  return name == "shm" ? product.shm("lastref-history") : product.file(name + ".bin");
+}
+
+/// One process of a history.
+class Player {
+ public:
+  Player(Stage& stage, const OperationList& all)
+      : stage_(stage), product_(stage.product()), all_(all) {}
+
+  /// False if the process is to end.
+  bool act(const HistoryOperation& operation) {
+    const std::string& verb = operation.verb;
+    if (verb == "exit") {
+      return false;
+    }
+    if (verb == "kill") {
+      kill(stage_, all_, operation.object());
+    } else if (verb == "join") {
+      join();
+    } else if (verb == "leave") {
+      product_.leave();
+      mine_.clear();
+    } else if (verb == "sweep") {
+      check(product_.operation("sweep", [&] { return status_of(sweep(stage_.os(), {})); }));
+    } else if (product_.has_client()) {
+      act_on_tree(operation);
+    }
+    return true;
+  }
+
+  /// Whether nothing in the history makes operations fail.
+  bool is_promised() const {
+    const auto kills = std::ranges::count_if(all_, [](const HistoryOperation& each) {
+      return each.verb == "kill" && each.object() == "tracker";
+    });
+    return kills == 0 || (kills <= kills_without_effect && !root_leaves());
+  }
+
+  /// A tree may have ended before a process joins it, if its root does not wait.
+  void check_join(const Status& joined) {
+    if (!root_leaves()) {
+      check(joined);
+    }
+  }
+
+  void check(const Status& done) {
+    const bool is_late = !done && done.error().code == std::errc::timed_out;
+    if (!done && !is_late && stage_.is_undisturbed() && is_promised()) {
+      stage_.refute("works: without an error, every operation does what it promises",
+                    describe(done.error()));
+    }
+  }
+
+ private:
+  bool root_leaves() const {
+    return std::ranges::any_of(all_, [](const HistoryOperation& each) {
+      return is_of(each, "root", "leave") || is_of(each, "root", "exit") ||
+             (each.verb == "kill" && each.object() == "root");
+    });
+  }
+
+  /// What this process knows of a name.
+  struct Mine {
+    std::uint64_t registered = 0;
+    bool was_held = false;  ///< by `hold`, which counts if another process holds the name
+    bool is_made = false;
+    std::size_t probes = 0;  ///< since the last release
+  };
+
+  void join() {
+    if (!product_.has_client() && stage_.role() != "root") {
+      check_join(product_.join());
+    }
+  }
+
+  void act_on_tree(const HistoryOperation& operation) {
+    if (operation.verb == "probe") {
+      check(product_.client().probe());
+      for (auto& [name, mine] : mine_) {
+        ++mine.probes;
+      }
+      return;
+    }
+    const Resource resource = resource_of(product_, operation.object());
+    Mine& mine = mine_[operation.object()];
+    if (operation.verb == "register") {
+      const Status done = product_.register_name(resource);
+      check(done);
+      mine.registered += done ? 1U : 0U;
+    } else if (operation.verb == "hold") {
+      mine.was_held = true;
+      check(product_.hold(resource));
+    } else if (operation.verb.starts_with("release")) {
+      release(resource, /*while_stopped=*/operation.verb == "release-stopped");
+      mine.registered -= mine.registered > 0 ? 1U : 0U;
+      mine.is_made = mine.is_made && mine.registered > 0;
+      mine.probes = 0;
+    } else if (operation.verb == "forget") {
+      check(product_.forget(resource));
+      mine.registered = 0;
+    } else if (operation.verb == "make" && mine.registered > 0) {
+      make(operation.object(), resource, mine);
+    } else if (operation.verb == "look" && mine.registered > 0 && mine.is_made &&
+               is_mine(operation.object())) {
+      product_.must_exist(resource);
+    } else if (operation.verb == "count") {
+      count(operation.object(), resource, mine);
+    } else if (operation.verb == "unlink" && resource.type == ResourceType::file) {
+      unlink(resource);
+    }
+  }
+
+  /// It does not wait for a tracker that is stopped.
+  void release(const Resource& resource, bool while_stopped) {
+    if (while_stopped) {
+      stage_.stop("tracker");
+    }
+    check(product_.release(resource));
+    if (while_stopped) {
+      stage_.resume("tracker");
+    }
+  }
+
+  void make(const std::string& name, const Resource& resource, Mine& mine) {
+    const Status made = product_.make(resource);
+    const bool was_there = !made && made.error().code == std::errc::file_exists;
+    // Released and registered again in one round of the tracker, it remains.
+    const bool is_new = !mine.is_made && mine.probes >= rounds_to_clean_up;
+    if (was_there && is_new && !mine.was_held && stage_.is_undisturbed() && is_mine(name)) {
+      stage_.refute("register_name returns when no clean-up of an earlier use is pending",
+                    to_text(resource) + " exists");
+    }
+    mine.is_made = mine.is_made || made || was_there;
+  }
+
+  void unlink(const Resource& resource) {
+    may_fail(
+        product_.operation_with_answer("unlink", to_text(resource), [&]() -> Result<std::string> {
+          LASTREF_CHECK(stage_.os().unlink(resource.name));
+          return std::string();
+        }));
+  }
+
+  void count(const std::string& name, const Resource& resource, const Mine& mine) {
+    const auto counts = product_.client().counts();
+    check(status_of(counts));
+    if (!counts || mine.was_held || is_in("forget", name)) {
+      return;
+    }
+    std::uint64_t counted = 0;
+    for (const tracker::Count& each : *counts) {
+      const bool is_own = each.resource == resource && each.holder == stage_.os().process_id();
+      counted += is_own ? each.count : 0;
+    }
+    if (counted != mine.registered && stage_.is_undisturbed() && is_promised()) {
+      stage_.refute("counts: the tracker counts what was registered and not released",
+                    std::to_string(counted) + " instead of " + std::to_string(mine.registered));
+    }
+  }
+
+  bool is_in(std::string_view verb, const std::string& name) const {
+    return std::ranges::any_of(all_, [&](const HistoryOperation& each) {
+      return each.verb == verb && each.object() == name;
+    });
+  }
+  /// Whether only this process has to do with the name, and nothing removes it but the tracker.
+  bool is_mine(const std::string& name) const {
+    return !is_in("forget", name) && !is_in("unlink", name) &&
+           std::ranges::none_of(all_, [&](const HistoryOperation& each) {
+             return each.process != stage_.role() && !each.objects.empty() && each.object() == name;
+           });
+  }
+
+  Stage& stage_;
+  Product& product_;
+  const OperationList& all_;
+  std::map<std::string, Mine, std::less<>> mine_;
+};
+
+Status play(Stage& stage) {
+  const OperationList all = parse_history(vocabulary(), stage.value(history)).value();
+  Player player(stage, all);
+  const std::vector<std::string> others = others_in(vocabulary(), all);
+  const bool is_root = stage.role() == "root";
+  const Status entered = is_root ? stage.product().lead() : stage.product().join();
+  player.check_join(entered);
+  if (!entered) {
+    return ok();
+  }
+  for (const std::string& each : is_root ? others : std::vector<std::string>()) {
+    player.check(stage.start(each));
+  }
+  bool stays = true;
+  carry_out(stage, all, [&](const HistoryOperation& each) {
+    stays = player.act(each);
+    return stays;
+  });
+  if (is_root && stays) {
+    for (const std::string& each : others) {
+      stage.await(each + " is done");
+    }
+  } else {
+    stage.tell(stage.role() + " is done");
+  }
+  return ok();
+}
+
+const RegisteredScenario registered([] {
+  return Scenario{
+      .sentence =
+          "Processes register, hold, release and forget names in any order, while others "
+          "and trackers die. The counts are right, and no name remains that was not "
+          "forgotten.",
+      .rows = {"T3", "T5", "T6", "T9", "T11"},
+      .roles = {{"root", play}, {"a", play}, {"b", play}, {"c", play}},
+      .parameters = {history},
+      .possible_noise = {"the tracker was killed by signal 9; starting another",
+                         "the last process of the tree left",
+                         "forgets an unknown name",
+                         "releases an unknown name",
+                         "releases a name that it does not hold",
+                         "holds an unknown name"},
+      .failing_operations = {"register", "hold", "release", "forget", "make", "unlink", "join"},
+      .forgotten_stay = true,
+  };
+});
+
+}  // namespace
+}  // namespace lastref::harness
