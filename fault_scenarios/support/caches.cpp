@@ -124,7 +124,8 @@ Kept<bool> StageCache::preserve(const std::string& name, bool overwrite) {
 }
 
 Kept<bool> StageCache::preload(const std::string& name) {
-  Result<bool> loaded = noted("freeze", name_, [&] { return cache_->preload(name); });
+  // It makes nothing durable: see synced_first.
+  Result<bool> loaded = noted("freeze", name_ + " load", [&] { return cache_->preload(name); });
   is_loaded_ = is_loaded_ || loaded.value_or(false);
   return loaded;
 }

@@ -107,7 +107,9 @@ Judgement caches_are_linearizable(const Evidence& evidence) {
         std::ranges::count_if(history.operations, [](const Operation& each) {
           return each.ending == Ending::value || each.ending == Ending::yes;
         }));
-    history.refusals = may_refuse(evidence) ? Refusals::at_any_time : Refusals::when_frozen;
+    history.refusals = may_refuse(evidence)           ? Refusals::at_any_time
+                       : cache.starts_with("limited") ? Refusals::at_a_limit
+                                                      : Refusals::when_frozen;
     for (Finding& finding : linearizable(history)) {
       judgement.findings.push_back(std::move(finding));
     }

@@ -36,7 +36,8 @@ class SyncedFirst {
       const std::string_view text = record.text.view();
       if (record.name == "make a cache" && text.starts_with(durable)) {
         caches_.insert(text.substr(durable.size()));
-      } else if (is_word && caches_.contains(text.substr(0, text.find(' ')))) {
+      } else if (is_word && !text.ends_with(" load") &&
+                 caches_.contains(text.substr(0, text.find(' ')))) {
         words_[{record.process, record.actor}] = {};
       }
     } else if (found == words_.end()) {

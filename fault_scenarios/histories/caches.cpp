@@ -1,0 +1,429 @@
+// Histories of caches: what processes put, get, preserve and load in caches of one process and in
+// shared ones, while their makers close them and die.
+#include "fault_scenarios/support/caches.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "fault_scenarios/histories/history.hpp"
+#include "harness/scenario/registered_scenario.hpp"
+
+namespace lastref::harness {
+namespace {
+
+constexpr std::int64_t length = 3;
+/// bytes; a value of 0 bytes takes as many.
+constexpr std::int64_t record_head = 16;
+
+const Vocabulary& vocabulary() {
+  static const std::vector<std::string_view> caches = {"one", "two"};
+  static const std::vector<std::string_view> slots = {"0", "1", "2"};
+  // Only the process itself preserves as "own".
+  static const std::vector<std::string_view> files = {"own", "kept"};
+  static const Vocabulary all = {
+      .processes = {"root", "a", "b", "c"},
+      .verbs = {{"make", {caches, {"unlimited", "608", "352", "304"}}},
+                {"make-alone", {caches, {"memory", "file"}}},
+                {"attach", {caches}},
+                {"put", {caches, slots, {"40", "0", "1", "225", "5000"}}},
+                {"get", {caches, slots}},
+                {"check", {caches, slots}},
+                {"preserve", {caches, files}},
+                {"preserve-new", {caches, {"own"}}},
+                {"load", {caches, files}},
+                {"close", {caches}},
+                {"exit"},
+                {"kill", {{"a", "b", "c", "tracker"}}}}};
+  return all;
+}
+
+/// Which process has which cache.
+class Model final : public HistoryModel {
+ public:
+  bool is_sensible(const HistoryOperation& operation) const override {
+    const std::string& verb = operation.verb;
+    if (gone_.contains(operation.process)) {
+      return false;
+    }
+    if (verb == "exit") {
+      return operation.process != "root" && seen_.contains(operation.process);
+    }
+    if (verb == "kill") {
+      return operation.object() == "tracker" ||
+             (operation.object() != operation.process && seen_.contains(operation.object()) &&
+              !gone_.contains(operation.object()));
+    }
+    const auto having = std::pair(operation.process, operation.object());
+    if (verb == "make" || verb == "make-alone") {
+      return !has_.contains(having);
+    }
+    if (verb == "attach") {
+      return shared_.contains(operation.object()) && !has_.contains(having);
+    }
+    if (verb == "load") {
+      return makers_.contains(having) && files_.contains(operation.object(1));
+    }
+    return verb.starts_with("preserve") ? makers_.contains(having) : has_.contains(having);
+  }
+
+  void apply(const HistoryOperation& operation) override {
+    seen_.insert(operation.process);
+    const std::string& verb = operation.verb;
+    if (verb == "exit" || verb == "kill") {
+      gone_.insert(verb == "exit" ? operation.process : operation.object());
+      return;
+    }
+    const auto having = std::pair(operation.process, operation.object());
+    if (verb.starts_with("make")) {
+      has_.insert(having);
+      makers_.insert(having);
+    }
+    if (verb == "make") {
+      shared_.insert(operation.object());
+    } else if (verb == "attach") {
+      has_.insert(having);
+    } else if (verb.starts_with("preserve")) {
+      files_.insert(operation.object(1));
+    } else if (verb == "close") {
+      has_.erase(having);
+      makers_.erase(having);
+    }
+  }
+
+ private:
+  using Having = std::pair<std::string, std::string>;
+  std::set<std::string> seen_;
+  std::set<std::string> gone_;
+  std::set<Having> has_;
+  std::set<Having> makers_;
+  std::set<std::string> shared_;
+  std::set<std::string> files_;
+};
+
+constexpr TextForm form = {
+    .sentence = "operations of processes on caches, such as 'a make one 608, then b attach one'",
+    .check = [](std::string_view text) { return check_history(vocabulary(), text); },
+    .draw =
+        [](std::uint64_t seed) {
+          Model model;
+          return to_text(draw_history(vocabulary(), model, seed));
+        },
+    .smaller = [](std::string_view text) { return smaller_histories(vocabulary(), text); },
+};
+
+constexpr TextParameter history = {
+    .name = "caches",
+    .usual =
+        "root make one 608, then a attach one, a put one 0 40, root put one 0 40, "
+        "a put one 1 225, root get one 1, root preserve one own, a get one 0, "
+        "root make-alone two memory, root load two own, root close one",
+    .form = form,
+};
+
+using Slots = std::vector<std::optional<std::string>>;
+
+/// A cache as one process has it.
+struct Held {
+  std::unique_ptr<StageCache> cache;
+  std::string name;  ///< of its history
+  bool is_maker = false;
+  bool is_shared = false;
+  bool is_loaded = false;
+  bool is_closed = false;
+};
+
+/// One process of a history.
+class Player {
+ public:
+  Player(Stage& stage, const OperationList& all) : stage_(stage), all_(all) {}
+
+  /// False if the process is to end.
+  bool act(const HistoryOperation& operation) {
+    const std::string& verb = operation.verb;
+    if (verb == "exit") {
+      return false;
+    }
+    if (verb == "kill") {
+      kill(stage_, all_, operation.object());
+    } else if (verb == "make" || verb == "make-alone") {
+      make(operation);
+    } else if (verb == "attach") {
+      attach(operation.object());
+    } else if (const auto held = held_.find(operation.object()); held != held_.end()) {
+      act_on(held->second, operation);
+    }
+    return true;
+  }
+
+  void close_all() {
+    for (auto& [name, held] : held_) {
+      close(held);
+    }
+  }
+
+  /// When every process has closed its caches.
+  void must_leave_no_file() {
+    const bool all_close = std::ranges::none_of(all_, [](const HistoryOperation& each) {
+      return each.verb == "exit" || each.verb == "kill";
+    });
+    for (const std::string& name : stage_.outside().list(stage_.folder())) {
+      must_be(stage_,
+              "C6: the file of a cache is removed with the cache",
+              !all_close || !name.ends_with(".cache"),
+              name + " is there");
+    }
+  }
+
+  template <typename T>
+  void check(const T& done) {
+    if (!done && stage_.is_undisturbed() && is_promised()) {
+      stage_.refute("works: without an error, every operation does what it promises",
+                    describe(done.error()));
+    }
+  }
+
+ private:
+  /// Whether there is always a tracker.
+  bool is_promised() const {
+    return std::ranges::none_of(all_, [](const HistoryOperation& each) {
+      return is_of(each, "root", "exit") || (each.verb == "kill" && each.object() == "tracker");
+    });
+  }
+
+  void make(const HistoryOperation& operation) {
+    const std::string& object = operation.object();
+    const bool is_limited = operation.verb == "make" && operation.object(1) != "unlimited";
+    const std::int64_t limit = is_limited ? std::stoll(operation.object(1)) : 0;
+    // A cache that replaces another has a history of its own.
+    const bool may_be_full = limit > 0 && space_for_all(object) > limit;
+    const std::string name = (may_be_full ? "limited_" : "") + object + '_' + stage_.role() + '_' +
+                             std::to_string(++made_);
+    Held held{.cache = std::make_unique<StageCache>(stage_, name),
+              .name = name,
+              .is_maker = true,
+              .is_shared = operation.verb == "make"};
+    CacheOptions options = cache_options(stage_);
+    options.size_limit = limit;
+    options.is_durable = stage_.value(durable);
+    const Status made = held.is_shared ? held.cache->make(length, options)
+                        : operation.object(1) == "memory"
+                            ? held.cache->make_naive_cache(length, options)
+                            : held.cache->make_file_cache(length, options);
+    check(made);
+    if (made) {
+      put_in_place(object, std::move(held));
+    }
+  }
+
+  /// Bytes of a cache file with every value that the history puts into such a cache.
+  std::int64_t space_for_all(const std::string& object) const {
+    std::int64_t space = space_for(length, 0) - length * record_head;
+    for (const HistoryOperation& each : all_) {
+      if (each.verb == "put" && each.object() == object) {
+        space += space_for(1, std::stoull(each.object(2))) - space_for(1, 0) + record_head;
+      }
+    }
+    return space;
+  }
+
+  /// Replaces the cache that the process has under this name.
+  void put_in_place(const std::string& object, Held held) {
+    held_.erase(object);
+    const Held& now = held_.emplace(object, std::move(held)).first->second;
+    if (now.is_maker && now.is_shared) {
+      hand_out(object, now);
+    }
+  }
+
+  void hand_out(const std::string& object, const Held& held) {
+    stage_.send(object,
+                (held.is_loaded ? "loaded " : "fresh ") + held.name + ' ' + held.cache->handle());
+  }
+
+  void attach(const std::string& object) {
+    const Result<std::string> sent = stage_.receive(object);
+    if (!sent) {
+      return;
+    }
+    const std::size_t first = sent->find(' ');
+    const std::size_t second = sent->find(' ', first + 1);
+    const bool is_loaded = sent->starts_with("loaded");
+    const std::string name = sent->substr(first + 1, second - first - 1);
+    Held held{.cache = std::make_unique<StageCache>(stage_, name),
+              .name = name,
+              .is_shared = true,
+              .is_loaded = is_loaded};
+    const Status attached = held.cache->attach(sent->substr(second + 1), is_loaded);
+    const bool may_be_gone =
+        !attached && attached.error().code == std::errc::no_such_file_or_directory;
+    if (!may_be_gone) {
+      check(attached);
+    }
+    if (attached) {
+      put_in_place(object, std::move(held));
+    }
+  }
+
+  void act_on(Held& held, const HistoryOperation& operation) {
+    const std::string& verb = operation.verb;
+    StageCache& cache = *held.cache;
+    if (verb == "close") {
+      close(held);
+    } else if (verb == "put" || verb == "get" || verb == "check") {
+      const std::uint64_t slot = std::stoull(operation.object(1));
+      if (held.is_closed) {
+        must_be_empty(cache, slot);
+      } else if (verb == "put") {
+        check(cache.put(slot, value_for(slot, std::stoull(operation.object(2)))));
+      } else {
+        check(verb == "get" ? cache.get(slot) : cache.get_checked(slot));
+      }
+    } else if (held.is_maker && !held.is_closed) {
+      if (verb == "load") {
+        load(held, operation);
+      } else {
+        preserve(held, operation.object(1), /*overwrite=*/verb == "preserve");
+      }
+    }
+  }
+
+  void close(Held& held) {
+    check(held.cache->close());
+    held.is_closed = true;
+  }
+
+  void must_be_empty(StageCache& cache, std::uint64_t slot) {
+    const Result<bool> stored = cache.put_as_a_copy(slot, "late");
+    const auto seen = cache.checked(slot);
+    must_be(stage_,
+            "C5: a closed cache takes no value and has none",
+            stored == false && seen && !seen->has_value(),
+            "it does");
+  }
+
+  std::string value_for(std::uint64_t slot, std::size_t size) {
+    std::string value = value_of(slot, stage_.role() + ' ' + std::to_string(++values_), size);
+    value.resize(size);
+    return value;
+  }
+
+  /// The values of a frozen cache, which keeps them.
+  Slots contents_of(Held& held) {
+    Slots slots;
+    for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(length); ++slot) {
+      slots.push_back(held.cache->get(slot).value_or(std::nullopt));
+    }
+    return slots;
+  }
+
+  void preserve(Held& held, const std::string& file, bool overwrite) {
+    const bool is_known = is_only_mine(file);
+    const bool was_there = kept_.contains(file);
+    const Result<bool> preserved = held.cache->preserve(file_of(file), overwrite);
+    check(preserved);
+    if (!preserved || !is_known) {
+      return;
+    }
+    must_be(stage_,
+            "C7: a cache is preserved unless the name exists",
+            *preserved == (overwrite || !was_there),
+            *preserved ? "it was preserved" : "it was not preserved");
+    if (*preserved) {
+      kept_[file] = contents_of(held);
+    }
+  }
+
+  void load(Held& held, const HistoryOperation& operation) {
+    const std::string& file = operation.object(1);
+    const Result<bool> loaded = held.cache->preload(file_of(file));
+    check(loaded);
+    if (!loaded.value_or(false)) {
+      return;
+    }
+    held.is_loaded = true;
+    if (held.is_shared) {
+      hand_out(operation.object(), held);
+    }
+    const Slots slots = contents_of(held);
+    if (is_only_mine(file)) {
+      must_be(stage_,
+              "C7: a loaded cache has what was preserved",
+              kept_.contains(file) && slots == kept_.at(file),
+              "other values");
+    }
+  }
+
+  std::string file_of(const std::string& file) const {
+    return file == "own" ? "own_" + stage_.role() : file;
+  }
+
+  /// Whether no other process writes the file.
+  bool is_only_mine(const std::string& file) const {
+    return file == "own" || std::ranges::none_of(all_, [&](const HistoryOperation& each) {
+             return each.process != stage_.role() && each.verb.starts_with("preserve") &&
+                    each.object(1) == file;
+           });
+  }
+
+  Stage& stage_;
+  const OperationList& all_;
+  std::map<std::string, Held, std::less<>> held_;
+  std::map<std::string, Slots, std::less<>> kept_;
+  int made_ = 0;
+  int values_ = 0;
+};
+
+Status play(Stage& stage) {
+  const OperationList all = parse_history(vocabulary(), stage.value(history)).value();
+  Player player(stage, all);
+  const std::vector<std::string> others = others_in(vocabulary(), all);
+  const bool is_root = stage.role() == "root";
+  const Status entered = is_root ? stage.product().lead() : stage.product().join();
+  player.check(entered);
+  if (!entered) {
+    return ok();
+  }
+  for (const std::string& each : is_root ? others : std::vector<std::string>()) {
+    player.check(stage.start(each));
+  }
+  bool stays = true;
+  carry_out(stage, all, [&](const HistoryOperation& each) {
+    stays = player.act(each);
+    return stays;
+  });
+  if (stays) {
+    player.close_all();
+  }
+  if (is_root && stays) {
+    const auto is_done = [&](const std::string& each) { return stage.await(each + " is done"); };
+    if (std::ranges::all_of(others, is_done)) {
+      player.must_leave_no_file();
+    }
+  } else {
+    stage.tell(stage.role() + " is done");
+  }
+  return ok();
+}
+
+const RegisteredScenario registered([] {
+  return Scenario{
+      .sentence =
+          "Processes make, share, fill, preserve and load caches in any order, while their "
+          "makers close them and die. Every slot takes one value and keeps it, and only "
+          "preserved files remain.",
+      .rows = {"C1", "C2", "C3", "C4", "C5", "C6", "C7"},
+      .roles = {{"root", play}, {"a", play}, {"b", play}, {"c", play}},
+      .parameters = {history, durable},
+      .possible_noise = {"the tracker was killed by signal 9; starting another",
+                         "the last process of the tree left",
+                         "left to the tracker"},
+      .failing_operations = {"make a cache", "attach a cache", "join", "register", "release"},
+      .stays = {"file:kept", "file:own_root", "file:own_a", "file:own_b", "file:own_c"},
+  };
+});
+
+}  // namespace
+}  // namespace lastref::harness
