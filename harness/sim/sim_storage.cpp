@@ -248,6 +248,8 @@ Answer<void> SimKernel::punch_hole(SimProcess& caller,
   }
   Inode& inode = *open->inode;
   const std::uint64_t end = offset + size;
+  // Otherwise a store that the caller does not see yet would fill the hole again.
+  late.settle(inode, offset, size);
   if (offset < inode.bytes.size()) {
     // In place, so that maps see it.
     std::memset(

@@ -186,6 +186,17 @@ TEST_F(LateStoresTest, what_is_written_over_is_seen_first) {
   EXPECT_EQ(value_in_map(), "hishislue");
 }
 
+TEST_F(LateStoresTest, a_hole_is_punched_into_what_was_written) {
+  const std::string zeros(9, '\0');
+  as(*writer_, [&] { write("new value", value_at); });
+  as(*reader_, [&] {
+    EXPECT_TRUE(kernel_.punch_hole(*reader_, file_of_reader_, value_at, zeros.size()));
+    EXPECT_EQ(value_in_map(), zeros);
+  });
+  as(*writer_, [&] { EXPECT_EQ(value_in_map(), zeros); });
+  EXPECT_EQ(value_in_map(), zeros);
+}
+
 TEST_F(LateStoresTest, the_dead_leave_nothing_that_is_late) {
   as(*writer_, [&] { write("new value", value_at); });
   kernel_.close_all(*writer_);
