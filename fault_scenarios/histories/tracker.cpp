@@ -373,7 +373,8 @@ const RegisteredScenario registered([] {
                          "releases an unknown name",
                          "releases a name that it does not hold",
                          "holds an unknown name"},
-      .failing_operations = {"register", "hold", "release", "forget", "make", "unlink", "join"},
+      .failing_operations =
+          {"register", "hold", "release", "forget", "make", "unlink", "sweep", "join"},
       .forgotten_stay = true,
   };
 });

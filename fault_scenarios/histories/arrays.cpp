@@ -1,0 +1,365 @@
+// Histories of arrays: what processes send, map, forward and drop, while contexts end and begin
+// again, and senders and trackers die.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "fault_scenarios/histories/history.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
+
+namespace lastref::harness {
+namespace {
+
+const Vocabulary& vocabulary() {
+  static const std::vector<std::string_view> arrays = {"v", "w"};
+  // Few enough elements for a message that has to carry them by value.
+  static const std::vector<std::string_view> sizes = {"400", "0", "250", "251"};
+  static const std::vector<std::string_view> channels = {"p", "q", "r"};
+  static const std::vector<std::string_view> contexts = {"one", "two"};
+  static const Vocabulary all = {.processes = {"root", "a", "b", "c"},
+                                 .verbs = {{"fill", {arrays, sizes}},
+                                           {"send", {channels, arrays}},
+                                           {"receive", {channels, arrays}},
+                                           {"copy", {arrays, arrays}},
+                                           {"drop", {arrays}},
+                                           {"arrived", {channels}},
+                                           {"begin", {contexts}},
+                                           {"clean", {contexts}},
+                                           {"clean-all"},
+                                           {"force", {contexts}},
+                                           {"exit"},
+                                           {"kill", {{"a", "b", "c", "tracker"}}}}};
+  return all;
+}
+
+/// Which process has which array, and what was sent.
+class Model final : public HistoryModel {
+ public:
+  bool is_sensible(const HistoryOperation& operation) const override {
+    const std::string& verb = operation.verb;
+    const std::string& process = operation.process;
+    if (gone_.contains(process)) {
+      return false;
+    }
+    if (verb == "exit") {
+      return process != "root" && seen_.contains(process);
+    }
+    if (verb == "kill") {
+      const std::string& target = operation.object();
+      return target == "tracker" ||
+             (target != process && seen_.contains(target) && !gone_.contains(target));
+    }
+    if (verb == "send") {
+      return has_.contains({process, operation.object(1)}) && !sent_.contains(operation.object());
+    }
+    if (verb == "receive") {
+      return sent_.contains(operation.object());
+    }
+    if (verb == "arrived") {
+      const auto sent = sent_.find(operation.object());
+      return sent != sent_.end() && sent->second == process && seen_.size() > 1;
+    }
+    if (verb == "copy" || verb == "drop") {
+      return has_.contains({process, operation.object()});
+    }
+    return verb == "fill" || senders_.contains(process);
+  }
+
+  void apply(const HistoryOperation& operation) override {
+    const std::string& verb = operation.verb;
+    const std::string& process = operation.process;
+    seen_.insert(process);
+    if (verb == "exit" || verb == "kill") {
+      gone_.insert(verb == "exit" ? process : operation.object());
+    } else if (verb == "fill") {
+      has_.insert({process, operation.object()});
+    } else if (verb == "receive" || verb == "copy") {
+      has_.insert({process, operation.object(1)});
+    } else if (verb == "drop") {
+      has_.erase({process, operation.object()});
+    } else if (verb == "send") {
+      sent_.insert_or_assign(operation.object(), process);
+      senders_.insert(process);
+    }
+  }
+
+ private:
+  std::set<std::string> seen_;
+  std::set<std::string> gone_;
+  std::set<std::string> senders_;
+  std::set<std::pair<std::string, std::string>> has_;
+  std::map<std::string, std::string> sent_;
+};
+
+constexpr TextForm form = {
+    .sentence = "operations of processes on arrays, such as 'a fill v 400, a send p v'",
+    .check = [](std::string_view text) { return check_history(vocabulary(), text); },
+    .draw =
+        [](std::uint64_t seed) {
+          Model model;
+          return to_text(draw_history(vocabulary(), model, seed));
+        },
+    .smaller = [](std::string_view text) { return smaller_histories(vocabulary(), text); },
+};
+
+constexpr TextParameter history = {
+    .name = "arrays",
+    .usual =
+        "root fill v 400, root send p v, then a receive p v, then root arrived p, "
+        "root clean one, root begin two, root send q v, then a receive q w, a drop v, "
+        "root clean-all",
+    .form = form,
+};
+
+/// An array that a process has, and its content.
+struct Held {
+  std::optional<Array> array;
+  std::uint32_t factor = 1;
+  std::uint32_t count = 0;
+};
+
+/// One process of a history.
+class Player {
+ public:
+  Player(Stage& stage, const OperationList& all) : stage_(stage), all_(all), worker_(stage) {}
+
+  /// False if the process is to end.
+  bool act(const HistoryOperation& operation) {
+    const std::string& verb = operation.verb;
+    if (verb == "exit") {
+      return false;
+    }
+    if (verb == "kill") {
+      kill(stage_, all_, operation.object());
+    } else if (verb == "fill") {
+      fill(held_[operation.object()], operation.object(1));
+    } else if (verb == "receive") {
+      receive(operation.object(), held_[operation.object(1)]);
+    } else if (verb == "drop") {
+      held_.erase(operation.object());
+    } else if (verb == "copy") {
+      if (const auto held = held_.find(operation.object()); held != held_.end()) {
+        const Held copied = held->second;
+        held_[operation.object(1)] = copied;
+      }
+    } else if (Parent* const parent = parent_of_process()) {
+      act_as_sender(*parent, operation);
+    }
+    look();
+    return true;
+  }
+
+  /// What an orderly process does at its end.
+  void let_go_of_all() {
+    held_.clear();
+    if (parent_) {
+      for (const std::string& channel : sent_) {
+        stage_.await(channel + " has arrived");
+        check(parent_->arrived(channel));
+      }
+      check(parent_->clean_up());
+    }
+  }
+
+  /// When every process has let go of everything, and this one still exists.
+  void must_leave_no_folder() {
+    const bool all_let_go = std::ranges::none_of(all_, [](const HistoryOperation& each) {
+      return each.verb == "exit" || each.verb == "kill";
+    });
+    if (!all_let_go || !stage_.product().client().probe() || !stage_.product().client().probe()) {
+      return;
+    }
+    stage_.wait_for_quiet();
+    if (stage_.is_undisturbed() && folders_of_arrays(stage_) != 0) {
+      stage_.refute("M4: a context that was cleaned up leaves no folder",
+                    std::to_string(folders_of_arrays(stage_)) + " are there");
+    }
+  }
+
+  template <typename T>
+  void check(const T& done) {
+    const bool is_promised = std::ranges::none_of(all_, [](const HistoryOperation& each) {
+      return is_of(each, "root", "exit") || (each.verb == "kill" && each.object() == "tracker");
+    });
+    if (!done && stage_.is_undisturbed() && is_promised) {
+      stage_.refute("works: without an error, every operation does what it promises",
+                    describe(done.error()));
+    }
+  }
+
+ private:
+  Parent* parent_of_process() {
+    if (!parent_) {
+      auto made = Parent::make(stage_, {.context = "one"}, worker_.receiver());
+      check(made);
+      if (made) {
+        parent_ = std::make_unique<Parent>(*std::move(made));
+      }
+    }
+    return parent_.get();
+  }
+
+  void fill(Held& held, const std::string& count) {
+    held.factor = ++filled_;
+    held.count = static_cast<std::uint32_t>(std::stoul(count));
+    held.array = numbered(held.factor, held.count);
+  }
+
+  void act_as_sender(Parent& parent, const HistoryOperation& operation) {
+    const std::string& verb = operation.verb;
+    if (verb == "send") {
+      if (const auto held = held_.find(operation.object(1));
+          held != held_.end() && held->second.array) {
+        send(parent, operation.object(), held->second);
+      }
+    } else if (verb == "arrived") {
+      if (sent_.contains(operation.object())) {
+        stage_.await(operation.object() + " has arrived");
+        check(parent.arrived(operation.object()));
+      }
+    } else if (verb == "begin") {
+      check(parent.begin(operation.object()));
+      current_ = operation.object();
+      ended_.erase(current_);
+    } else if (verb == "clean-all") {
+      check(parent.clean_up());
+      ended_ = {"one", "two"};
+    } else {
+      check(parent.clean_up({.force = verb == "force"}, operation.object()));
+      ended_.insert(operation.object());
+    }
+  }
+
+  void send(Parent& parent, const std::string& channel, const Held& held) {
+    // Of an array that it sends, the content has to be known to any receiver.
+    stage_.send(channel + " content",
+                std::to_string(held.factor) + ' ' + std::to_string(held.count));
+    const Status sent = parent.send(channel, *held.array);
+    if (!ended_.contains(current_)) {
+      check(sent);
+    }
+    if (sent) {
+      sent_.insert(channel);
+    }
+  }
+
+  void receive(const std::string& channel, Held& held) {
+    held.array.reset();
+    Result<Array> array = worker_.receive(channel);
+    const bool was_sent = array || array.error().code != std::errc::no_message_available;
+    if (was_sent && is_certain(channel)) {
+      check(array);
+    }
+    const Result<std::string> content = stage_.receive(channel + " content");
+    if (array && content && is_sent_once(channel)) {
+      const std::size_t space = content->find(' ');
+      held.factor = static_cast<std::uint32_t>(std::stoul(content->substr(0, space)));
+      held.count = static_cast<std::uint32_t>(std::stoul(content->substr(space + 1)));
+      held.array = *std::move(array);
+    }
+  }
+
+  /// Whether all arrays are still what they were.
+  void look() {
+    for (const auto& [name, held] : held_) {
+      if (held.array) {
+        must_equal(stage_, *held.array, numbered(held.factor, held.count));
+      }
+    }
+  }
+
+  bool is_sent_once(const std::string& channel) const {
+    return std::ranges::count_if(all_, [&](const HistoryOperation& each) {
+             return each.verb == "send" && each.object() == channel;
+           }) == 1;
+  }
+  /// Whether the sender keeps what it has sent until every receiver has it.
+  bool is_certain(const std::string& channel) const {
+    return is_sent_once(channel) &&
+           std::ranges::none_of(all_,
+                                [&](const HistoryOperation& each) {
+                                  return each.verb == "exit" || each.verb == "kill" ||
+                                         each.verb == "force" ||
+                                         (each.verb == "arrived" && each.object() == channel);
+                                }) &&
+           std::ranges::count_if(all_, [&](const HistoryOperation& each) {
+             return each.verb == "receive" && each.object() == channel;
+           }) == 1;
+  }
+
+  Stage& stage_;
+  const OperationList& all_;
+  Worker worker_;
+  std::unique_ptr<Parent> parent_;
+  std::map<std::string, Held, std::less<>> held_;
+  std::set<std::string> sent_;
+  std::string current_ = "one";
+  std::set<std::string> ended_;
+  std::uint32_t filled_ = 0;
+};
+
+Status play(Stage& stage) {
+  const OperationList all = parse_history(vocabulary(), stage.value(history)).value();
+  const std::vector<std::string> others = others_in(vocabulary(), all);
+  const bool is_root = stage.role() == "root";
+  const Status entered = is_root ? stage.product().lead() : stage.product().join();
+  if (!entered) {
+    return ok();
+  }
+  Player player(stage, all);
+  for (const std::string& each : is_root ? others : std::vector<std::string>()) {
+    player.check(stage.start(each));
+  }
+  bool stays = true;
+  carry_out(stage, all, [&](const HistoryOperation& each) {
+    stays = player.act(each);
+    return stays;
+  });
+  if (stays) {
+    player.let_go_of_all();
+  }
+  if (is_root && stays) {
+    const auto is_done = [&](const std::string& each) { return stage.await(each + " is done"); };
+    if (std::ranges::all_of(others, is_done)) {
+      player.must_leave_no_folder();
+    }
+  } else {
+    stage.tell(stage.role() + " is done");
+  }
+  return ok();
+}
+
+const RegisteredScenario registered([] {
+  return Scenario{
+      .sentence =
+          "Processes send, map, forward and drop arrays in any order, while contexts end "
+          "and begin again, and senders and trackers die. Every array arrives as it was "
+          "sent, and nothing remains.",
+      .rows = {"M2", "M4", "R4", "R6", "R7"},
+      .roles = {{"root", play}, {"a", play}, {"b", play}, {"c", play}},
+      .parameters = {history},
+      .possible_noise = {"the tracker was killed by signal 9; starting another",
+                         "the last process of the tree left",
+                         "holds an unknown name",
+                         "forgets an unknown name",
+                         "releases an unknown name",
+                         "releases a name that it does not hold"},
+      .failing_operations = {"make a manager",
+                             "begin",
+                             "clean up",
+                             "arrived",
+                             "reduce",
+                             "rebuild",
+                             "join",
+                             "register",
+                             "hold",
+                             "release"},
+  };
+});
+
+}  // namespace
+}  // namespace lastref::harness
