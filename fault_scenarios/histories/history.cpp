@@ -17,7 +17,6 @@ constexpr std::string_view then_word = "then";
 /// Signals of a run are few, and each ordered operation needs one.
 constexpr std::size_t operations_max = 40;
 constexpr std::size_t drawn_min = 4;
-constexpr std::size_t drawn_max = 24;
 constexpr std::size_t processes_min = 2;
 /// One operation in so many is drawn without asking the model.
 constexpr std::size_t nonsense_one_in = 10;
@@ -280,7 +279,7 @@ std::size_t Lot::below(std::size_t end) noexcept {
 OperationList draw_history(const Vocabulary& vocabulary, HistoryModel& model, std::uint64_t seed) {
   Lot lot(seed);
   const Enabled enabled = draw_enabled(vocabulary, lot);
-  const std::size_t size = drawn_min + lot.below(drawn_max - drawn_min + 1);
+  const std::size_t size = drawn_min + lot.below(vocabulary.drawn_max - drawn_min + 1);
   const std::size_t thens = lot.below(4);  // of three operations
   OperationList drawn;
   while (drawn.size() < size) {

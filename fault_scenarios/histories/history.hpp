@@ -30,6 +30,7 @@ struct Verb {
 struct Vocabulary {
   std::vector<std::string_view> processes;  ///< The first is "root".
   std::vector<Verb> verbs;
+  std::size_t drawn_max = 24;  ///< operations of a drawn history
 
   const Verb* verb_named(std::string_view name) const noexcept;
 };

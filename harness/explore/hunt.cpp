@@ -52,6 +52,10 @@ std::vector<Deviation> deviations_of(const Outcome& clean) {
   return all;
 }
 
+bool has_form(const Scenario& scenario) {
+  return std::ranges::any_of(scenario.parameters, &DeclaredParameter::form);
+}
+
 class Hunt {
  public:
   Hunt(std::span<World* const> worlds, const HuntOptions& options)
@@ -94,6 +98,7 @@ class Hunt {
   }
   std::optional<Job> next();
   std::optional<Job> next_of(std::size_t index, bool may_repeat);
+  bool draws_text(const Quarry& quarry) const;
   Plan draw(Quarry& quarry);
   PolicyName draw_policy(std::uint64_t& chance) const;
   bool is_new(const Job& job, const Outcome& outcome) const;
@@ -141,7 +146,7 @@ std::optional<Job> Hunt::next_of(std::size_t index, bool may_repeat) {
     job.plan.wants_crossings = true;
     job.plan.wants_allocations = options_.has_faults;
     job.plan.parameters = unusual(quarry.scenario->parameters, options_.parameters);
-  } else if (quarry.deviations_given < quarry.deviations.size()) {
+  } else if (quarry.deviations_given < quarry.deviations.size() && !draws_text(quarry)) {
     const Deviation& deviation = quarry.deviations[quarry.deviations_given++];
     job.phase = CampaignPhase::matrix;
     job.plan.choices.assign(deviation.question + 1, 0);
@@ -152,6 +157,13 @@ std::optional<Job> Hunt::next_of(std::size_t index, bool may_repeat) {
   }
   job.plan.wants_estimate = true;
   return job;
+}
+
+/// Whether it is the turn of a drawn text, of which the deviations show but one: of three runs of
+/// four.
+bool Hunt::draws_text(const Quarry& quarry) const {
+  constexpr std::uint64_t deviations_one_in = 4;
+  return options_.draws_parameters && has_form(*quarry.scenario) && given_ % deviations_one_in != 0;
 }
 
 Plan Hunt::draw(Quarry& quarry) {
@@ -169,8 +181,8 @@ Plan Hunt::draw(Quarry& quarry) {
     }
   }
   // The draws themselves decide about a text, of which there are more than of all others.
-  const bool is_text = std::ranges::any_of(quarry.scenario->parameters, &DeclaredParameter::form);
-  const bool has_usual = (next_random(chance) % 2 == 0 && !is_text) || !options_.draws_parameters;
+  const bool is_usual = next_random(chance) % 2 == 0 && !has_form(*quarry.scenario);
+  const bool has_usual = is_usual || !options_.draws_parameters;
   plan.parameters =
       has_usual ? unusual(quarry.scenario->parameters, options_.parameters)
                 : draw_parameters(

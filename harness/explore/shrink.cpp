@@ -12,10 +12,10 @@ namespace {
 
 /// The number of runs in which a schedule is shrunk, and that for a plan with texts.
 constexpr int tries_to_shrink = 500;
-constexpr int tries_with_texts = 1500;
+constexpr int tries_with_texts = 600;
 
 /// A text that says less may need another schedule: the number of random ones that are tried.
-constexpr std::uint64_t other_schedules = 4;
+constexpr std::uint64_t other_schedules = 2;
 
 /// Whether it has a finding for each claim of the other.
 bool claims_all(const Outcome& outcome, const Outcome& other) {

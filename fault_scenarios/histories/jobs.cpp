@@ -1,0 +1,305 @@
+// Histories of calls: what processes run in pools of workers and threads, one call after the other,
+// while tasks throw, calls are aborted, and workers and trackers die.
+#include "fault_scenarios/support/jobs.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "fault_scenarios/histories/history.hpp"
+#include "fault_scenarios/support/array_travel.hpp"
+#include "harness/scenario/registered_scenario.hpp"
+
+namespace lastref::harness {
+namespace {
+
+const Vocabulary& vocabulary() {
+  static const std::vector<std::string_view> counts = {"3", "1", "0", "7"};
+  static const Vocabulary all = {
+      .processes = {"root", "a", "b"},
+      .verbs = {{"open", {{"processes", "threads"}, {"2", "1"}}},
+                {"squares", {counts}},
+                {"sums", {counts}},
+                {"throw", {counts}},
+                {"interrupt", {counts}},
+                {"aborted", {counts}},
+                {"abort"},
+                {"end"},
+                {"exit"},
+                {"kill", {{"worker_1", "worker_2", "a", "b", "tracker"}}}},
+      .drawn_max = 8};  // Each call that fails ends its workers, and few starts fit into a run.
+  return all;
+}
+
+/// Which processes have a pool.
+class Model final : public HistoryModel {
+ public:
+  bool is_sensible(const HistoryOperation& operation) const override {
+    const std::string& verb = operation.verb;
+    const std::string& process = operation.process;
+    if (gone_.contains(process)) {
+      return false;
+    }
+    if (verb == "open") {
+      return !pools_.contains(process);
+    }
+    if (verb == "exit") {
+      return process != "root" && seen_.contains(process);
+    }
+    if (verb == "kill") {
+      const std::string& target = operation.object();
+      const bool is_other = target == "a" || target == "b";
+      return !is_other || (target != process && seen_.contains(target) && !gone_.contains(target));
+    }
+    return pools_.contains(process);
+  }
+
+  void apply(const HistoryOperation& operation) override {
+    const std::string& verb = operation.verb;
+    seen_.insert(operation.process);
+    if (verb == "exit" || verb == "kill") {
+      gone_.insert(verb == "exit" ? operation.process : operation.object());
+    } else if (verb == "open") {
+      pools_.insert(operation.process);
+    } else if (verb == "end") {
+      pools_.erase(operation.process);
+    }
+  }
+
+ private:
+  std::set<std::string> seen_;
+  std::set<std::string> gone_;
+  std::set<std::string> pools_;
+};
+
+constexpr TextForm form = {
+    .sentence = "calls of processes, such as 'a open processes 2, a squares 3, a throw 1'",
+    .check = [](std::string_view text) { return check_history(vocabulary(), text); },
+    .draw =
+        [](std::uint64_t seed) {
+          Model model;
+          return to_text(draw_history(vocabulary(), model, seed));
+        },
+    .smaller = [](std::string_view text) { return smaller_histories(vocabulary(), text); },
+};
+
+constexpr TextParameter history = {
+    .name = "jobs",
+    .usual =
+        "root open processes 2, root throw 1, root open threads 2, root aborted 1, root sums 3",
+    .form = form,
+};
+
+bool is_of_worker(const HistoryOperation& operation) {
+  return operation.verb == "kill" && operation.object().starts_with("worker");
+}
+
+/// One process of a history.
+class Player {
+ public:
+  Player(Stage& stage, const OperationList& all) : stage_(stage), all_(all) {}
+
+  /// False if the process is to end.
+  bool act(const HistoryOperation& operation) {
+    const std::string& verb = operation.verb;
+    if (verb == "exit") {
+      return false;
+    }
+    if (verb == "kill") {
+      kill(stage_, all_, operation.object());
+      may_have_dead_workers_ = may_have_dead_workers_ || is_of_worker(operation);
+    } else if (verb == "open") {
+      open(operation);
+    } else if (verb == "end") {
+      end();
+    } else if (parallel_) {
+      act_on_pool(operation);
+    }
+    return true;
+  }
+
+  void end() {
+    may_fail(stage_.product().operation("end", [&] {
+      parallel_.reset();
+      return ok();
+    }));
+  }
+
+  void check(const Status& done) {
+    if (!done && is_strict()) {
+      stage_.refute("works: without an error, every operation does what it promises",
+                    describe(done.error()));
+    }
+  }
+
+ private:
+  /// Whether every worker and tracker is alive.
+  bool is_strict() const {
+    return stage_.is_undisturbed() && !may_have_dead_workers_ &&
+           std::ranges::none_of(all_, [&](const HistoryOperation& each) {
+             return is_of(each, "root", "exit") ||
+                    (each.verb == "kill" && each.object() == "tracker") ||
+                    (is_of_worker(each) && each.process != stage_.role());
+           });
+  }
+
+  void open(const HistoryOperation& operation) {
+    ParallelOptions options = two_workers();
+    options.n_jobs = std::stoi(operation.object(1));
+    options.backend =
+        operation.object() == "threads" ? BackendKind::threads : BackendKind::processes;
+    end();
+    parallel_ = std::make_unique<Parallel>(session_of(stage_), functions_of(stage_), options);
+    may_have_dead_workers_ = false;
+  }
+
+  void act_on_pool(const HistoryOperation& operation) {
+    const std::string& verb = operation.verb;
+    if (verb == "abort") {
+      parallel_->abort();
+      return;
+    }
+    const std::size_t count = std::stoul(operation.object());
+    if (verb == "squares") {
+      const Outcome<List> outcome = run(verb, squares(count));
+      must_have(outcome, count);
+      may_fail(must_be_squares(stage_, outcome));
+    } else if (verb == "sums") {
+      const std::vector<Array> arrays = {numbered(1, 400), numbered(3, 250)};
+      const Outcome<List> outcome = run(verb, sums_of(arrays, count));
+      must_have(outcome, count);
+      may_fail(must_be_sums(stage_, outcome, arrays));
+    } else if (verb == "aborted") {
+      must_fail(
+          run_aborted(count), "B8: an aborted call fails with operation_canceled", is_canceled);
+    } else {
+      std::vector<Task> tasks = squares(count);
+      tasks.push_back({.function = verb, .arguments = {}});
+      must_fail(run(verb, std::move(tasks)),
+                "B7: what a task throws is the failure of its call",
+                verb == "throw" ? is_exception : is_interrupt);
+    }
+    may_have_dead_workers_ = false;  // A call has met them.
+  }
+
+  Outcome<List> run(const std::string& operation, std::vector<Task> tasks) {
+    Outcome<List> outcome;
+    may_fail(stage_.product().operation(operation, [&] {
+      outcome = parallel_->run(std::move(tasks));
+      return status_of(outcome);
+    }));
+    return outcome;
+  }
+
+  /// Is aborted when so many tasks have been taken from its source.
+  Outcome<List> run_aborted(std::size_t count) {
+    Outcome<List> outcome;
+    may_fail(stage_.product().operation("aborted", [&] {
+      std::size_t given = 0;
+      outcome = parallel_->run([&]() -> std::optional<Task> {
+        if (given == count) {
+          parallel_->abort();
+          return std::nullopt;
+        }
+        ++given;
+        return Task{.function = "square", .arguments = {std::int64_t{1}}};
+      });
+      return status_of(outcome);
+    }));
+    return outcome;
+  }
+
+  void must_have(const Outcome<List>& outcome, std::size_t count) {
+    if (is_strict() && (!outcome || outcome->size() != count)) {
+      stage_.refute(
+          "B10: no call depends on an earlier one",
+          outcome ? std::to_string(outcome->size()) + " results" : describe(outcome.error()));
+    }
+  }
+
+  void must_fail(const Outcome<List>& outcome,
+                 const std::string& claim,
+                 bool (*is_right)(const Failure&)) {
+    if (is_strict() && (outcome || !is_right(outcome.error()))) {
+      stage_.refute(claim, outcome ? "results" : describe(outcome.error()));
+    }
+  }
+
+  static bool is_canceled(const Failure& failure) {
+    const auto* error = std::get_if<Error>(&failure);
+    return error != nullptr && error->code == std::errc::operation_canceled;
+  }
+  static bool is_exception(const Failure& failure) {
+    return std::holds_alternative<TransportableException>(failure);
+  }
+  static bool is_interrupt(const Failure& failure) {
+    return std::holds_alternative<WorkerInterrupt>(failure);
+  }
+
+  Stage& stage_;
+  const OperationList& all_;
+  std::unique_ptr<Parallel> parallel_;
+  bool may_have_dead_workers_ = false;
+};
+
+Status play(Stage& stage) {
+  const OperationList all = parse_history(vocabulary(), stage.value(history)).value();
+  const std::vector<std::string> others = others_in(vocabulary(), all);
+  const bool is_root = stage.role() == "root";
+  const Status entered = is_root ? stage.product().lead() : stage.product().join();
+  if (!entered) {
+    return ok();
+  }
+  Player player(stage, all);
+  for (const std::string& each : is_root ? others : std::vector<std::string>()) {
+    player.check(stage.start(each));
+  }
+  bool stays = true;
+  carry_out(stage, all, [&](const HistoryOperation& each) {
+    stays = player.act(each);
+    return stays;
+  });
+  player.end();
+  if (is_root && stays) {
+    for (const std::string& each : others) {
+      stage.await(each + " is done");
+    }
+  } else {
+    stage.tell(stage.role() + " is done");
+  }
+  return ok();
+}
+
+const RegisteredScenario registered([] {
+  return Scenario{
+      .sentence =
+          "Processes run calls in pools of workers and threads in any order, while tasks "
+          "throw, calls are aborted, and workers and trackers die. Each call has its own "
+          "results, and nothing remains.",
+      .rows = {"B7", "B8", "B9", "B10"},
+      .roles = {{"root", play}, {"a", play}, {"b", play}, {"worker_1", work}, {"worker_2", work}},
+      .parameters = {history},
+      .possible_noise = {"the tracker was killed by signal 9; starting another",
+                         "the last process of the tree left",
+                         "holds an unknown name",
+                         "forgets an unknown name",
+                         "releases an unknown name",
+                         "releases a name that it does not hold"},
+      .failing_operations = {"end",
+                             "squares",
+                             "sums",
+                             "throw",
+                             "interrupt",
+                             "aborted",
+                             "serve",
+                             "join",
+                             "register",
+                             "hold",
+                             "release"},
+  };
+});
+
+}  // namespace
+}  // namespace lastref::harness
