@@ -323,8 +323,7 @@ Status play(Stage& stage) {
     player.let_go_of_all();
   }
   if (is_root && stays) {
-    const auto is_done = [&](const std::string& each) { return stage.await(each + " is done"); };
-    if (std::ranges::all_of(others, is_done)) {
+    if (await_ends(stage, others)) {
       player.must_leave_no_folder();
     }
   } else {
@@ -344,6 +343,7 @@ const RegisteredScenario registered([] {
       .parameters = {history},
       .possible_noise = {"the tracker was killed by signal 9; starting another",
                          "the last process of the tree left",
+                         "gave up: ",
                          "holds an unknown name",
                          "forgets an unknown name",
                          "releases an unknown name",

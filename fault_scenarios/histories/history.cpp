@@ -316,7 +316,8 @@ void carry_out(Stage& stage,
 }
 
 void kill(Stage& stage, const OperationList& operations, const std::string& role) {
-  if (role == stage.role()) {
+  // It may not have been started yet.
+  if (role == stage.role() || stage.processes(role) == 0) {
     return;
   }
   stage.kill(role);
@@ -325,6 +326,15 @@ void kill(Stage& stage, const OperationList& operations, const std::string& role
       report_end(stage, operations, at);
     }
   }
+  stage.tell(role + " is done");
+}
+
+bool await_ends(Stage& stage, const std::vector<std::string>& processes) {
+  bool all_ended = true;
+  for (const std::string& each : processes) {
+    all_ended = stage.await(each + " is done") && all_ended;
+  }
+  return all_ended;
 }
 
 bool is_of(const HistoryOperation& operation, std::string_view process, std::string_view verb) {

@@ -95,8 +95,11 @@ void carry_out(Stage& stage,
                const OperationList& operations,
                const std::function<bool(const HistoryOperation&)>& act);
 
-/// Kills another role: no process waits for its operations any more.
+/// Kills another role: no process waits for its operations, or for "a is done", any more.
 void kill(Stage& stage, const OperationList& operations, const std::string& role);
+
+/// Waits until each of the processes has given "<name> is done", or cannot. Whether each has.
+bool await_ends(Stage& stage, const std::vector<std::string>& processes);
 
 /// Whether the operation is one of the process, with this verb.
 bool is_of(const HistoryOperation& operation, std::string_view process, std::string_view verb);

@@ -263,9 +263,7 @@ Status play(Stage& stage) {
   });
   player.end();
   if (is_root && stays) {
-    for (const std::string& each : others) {
-      stage.await(each + " is done");
-    }
+    await_ends(stage, others);
   } else {
     stage.tell(stage.role() + " is done");
   }
@@ -283,6 +281,7 @@ const RegisteredScenario registered([] {
       .parameters = {history},
       .possible_noise = {"the tracker was killed by signal 9; starting another",
                          "the last process of the tree left",
+                         "gave up: ",
                          "holds an unknown name",
                          "forgets an unknown name",
                          "releases an unknown name",

@@ -196,6 +196,28 @@ class Player {
     }
   }
 
+  /// When no process holds anything any more, and this one is still a member: what was cleaned up
+  /// only at the end of the tree would be left until then.
+  void must_leave_no_object() {
+    for (const auto& [name, mine] : mine_) {
+      for (std::uint64_t count = 0; count < mine.registered + mine.held; ++count) {
+        check(product_.release(resource_of(product_, name)));
+      }
+    }
+    if (!product_.client().probe() || !product_.client().probe()) {
+      return;
+    }
+    stage_.wait_for_quiet();
+    for (const std::string& name : {std::string("x"), std::string("y"), std::string("folder")}) {
+      const std::string& path = resource_of(product_, name).name;
+      const bool must_be_gone = !is_in("forget", name) && is_promised() && stage_.is_undisturbed();
+      if (must_be_gone && stage_.os().status_at(path)) {
+        stage_.refute("the last release of a name, or the last death, cleans it up",
+                      path + " is there");
+      }
+    }
+  }
+
   void check(const Status& done) {
     const bool is_late = !done && done.error().code == std::errc::timed_out;
     if (!done && !is_late && stage_.is_undisturbed() && is_promised()) {
@@ -215,7 +237,8 @@ class Player {
   /// What this process knows of a name.
   struct Mine {
     std::uint64_t registered = 0;
-    bool was_held = false;  ///< by `hold`, which counts if another process holds the name
+    std::uint64_t held = 0;  ///< by `hold`, which counts if another process holds the name
+    bool was_held = false;
     bool is_made = false;
     std::size_t probes = 0;  ///< since the last release
   };
@@ -242,15 +265,17 @@ class Player {
       mine.registered += done ? 1U : 0U;
     } else if (operation.verb == "hold") {
       mine.was_held = true;
+      ++mine.held;
       check(product_.hold(resource));
     } else if (operation.verb.starts_with("release")) {
       release(resource, /*while_stopped=*/operation.verb == "release-stopped");
-      mine.registered -= mine.registered > 0 ? 1U : 0U;
+      (mine.registered > 0 ? mine.registered : mine.held) -=
+          mine.registered + mine.held > 0 ? 1U : 0U;
       mine.is_made = mine.is_made && mine.registered > 0;
       mine.probes = 0;
     } else if (operation.verb == "forget") {
       check(product_.forget(resource));
-      mine.registered = 0;
+      mine.registered = mine.held = 0;
     } else if (operation.verb == "make" && mine.registered > 0) {
       make(operation.object(), resource, mine);
     } else if (operation.verb == "look" && mine.registered > 0 && mine.is_made &&
@@ -349,8 +374,8 @@ Status play(Stage& stage) {
     return stays;
   });
   if (is_root && stays) {
-    for (const std::string& each : others) {
-      stage.await(each + " is done");
+    if (await_ends(stage, others) && stage.product().has_client()) {
+      player.must_leave_no_object();
     }
   } else {
     stage.tell(stage.role() + " is done");
@@ -369,6 +394,7 @@ const RegisteredScenario registered([] {
       .parameters = {history},
       .possible_noise = {"the tracker was killed by signal 9; starting another",
                          "the last process of the tree left",
+                         "gave up: ",
                          "forgets an unknown name",
                          "releases an unknown name",
                          "releases a name that it does not hold",

@@ -1,6 +1,7 @@
 // whole: live and preserved caches. The operations "put", which begin with "<cache> <slot> <hash of
 // the value>", show which values were put.
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <map>
 #include <optional>
@@ -63,6 +64,15 @@ bool has_made_all(os::Pid pid, std::span<const Record> records) {
   return under_way == 0 && !has_failed;
 }
 
+/// Whether a fault made a check report that the file does not exist. A cache of one process, which
+/// needs no name for its file, may then have left the name of an empty one.
+bool was_denied(std::string_view path, std::span<const Record> records) {
+  return std::ranges::any_of(records, [name = journal_text(path)](const Record& record) {
+    return record.call == Call::status_at && record.injected && record.error == ENOENT &&
+           record.text == name;
+  });
+}
+
 bool is_live_cache(std::string_view path) {
   return path.ends_with(".cache") && maker_of(path);
 }
@@ -83,7 +93,7 @@ Judgement live_caches_are_whole(const Evidence& evidence) {
     ++judgement.look.seen;
     const ReadFile<LiveCache> cache = read_live_cache(look.bytes);
     if (!cache) {
-      if (has_made_all(*maker_of(look.path), before)) {
+      if (has_made_all(*maker_of(look.path), before) && !was_denied(look.path, before)) {
         judgement.findings.push_back(broken_file("a live cache", look, cache.error()));
       }
       return;

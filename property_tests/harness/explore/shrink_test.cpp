@@ -31,11 +31,11 @@ constexpr TextForm letters = {
         },
 };
 constexpr TextParameter word = {.name = "word", .usual = "", .form = letters};
-constexpr Parameter<int> jobs = {.name = "jobs", .usual = 2, .values = {1, 2, 3}};
+constexpr Parameter<int> workers = {.name = "workers", .usual = 2, .values = {1, 2, 3}};
 
-Scenario with_parameters() {
+Scenario with_word_and_workers() {
   Scenario scenario = named("family/one");
-  scenario.parameters = {word, jobs};
+  scenario.parameters = {word, workers};
   return scenario;
 }
 
@@ -72,7 +72,7 @@ Plan large_plan() {
   Plan plan;
   plan.seed = 5;
   plan.faults = {fault_at("open"), fault_at("close")};
-  plan.parameters = {{.name = "jobs", .value = "3"}, {.name = "word", .value = "abcdefghij"}};
+  plan.parameters = {{.name = "workers", .value = "3"}, {.name = "word", .value = "abcdefghij"}};
   return plan;
 }
 
@@ -87,7 +87,7 @@ TEST(Shrink, leaves_out_values_faults_parts_of_texts_and_switches_together) {
     outcome.choices = {0, 0, 1};
     return outcome;
   });
-  const Scenario scenario = with_parameters();
+  const Scenario scenario = with_word_and_workers();
   Plan plan = large_plan();
   Outcome outcome = world.run(scenario, plan);
   ASSERT_FALSE(outcome.findings.empty());
@@ -104,7 +104,7 @@ TEST(Shrink, needs_no_schedule_where_the_usual_one_shows_it) {
     outcome.switches = switches_of(plan);
     return outcome;
   });
-  const Scenario scenario = with_parameters();
+  const Scenario scenario = with_word_and_workers();
   Plan plan = large_plan();
   Outcome outcome = world.run(scenario, plan);
   shrink(world, scenario, plan, outcome);
@@ -117,7 +117,7 @@ TEST(Shrink, needs_no_schedule_where_the_usual_one_shows_it) {
 TEST(Shrink, keeps_what_is_as_small_as_can_be) {
   FakeWorld world(
       [](const Scenario&, const Plan& plan) { return with_finding(plan.faults.size() <= 2); });
-  const Scenario scenario = with_parameters();
+  const Scenario scenario = with_word_and_workers();
   Plan plan;
   plan.faults = {fault_at("open"), fault_at("close")};
   Outcome outcome = world.run(scenario, plan);
