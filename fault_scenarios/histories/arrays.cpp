@@ -115,6 +115,9 @@ constexpr TextParameter history = {
     .form = form,
 };
 
+/// The root has looked for folders.
+constexpr const char* checked = "the folders are checked";
+
 /// An array that a process has, and its content.
 struct Held {
   std::optional<Array> array;
@@ -326,8 +329,12 @@ Status play(Stage& stage) {
     if (await_ends(stage, others)) {
       player.must_leave_no_folder();
     }
+    stage.tell(checked);
   } else {
     stage.tell(stage.role() + " is done");
+    if (stays) {
+      stage.await(checked);  // At its end it removes what it should have released before.
+    }
   }
   return ok();
 }

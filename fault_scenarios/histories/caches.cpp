@@ -133,6 +133,7 @@ struct Held {
   bool is_maker = false;
   bool is_shared = false;
   bool is_loaded = false;
+  bool is_preserved = false;
   bool is_closed = false;
 };
 
@@ -331,6 +332,7 @@ class Player {
     const bool was_there = kept_.contains(file);
     const Result<bool> preserved = held.cache->preserve(file_of(file), overwrite);
     check(preserved);
+    held.is_preserved = held.is_preserved || preserved.value_or(true);
     if (!preserved || !is_known) {
       return;
     }
@@ -347,6 +349,12 @@ class Player {
     const std::string& file = operation.object(1);
     const Result<bool> loaded = held.cache->preload(file_of(file));
     check(loaded);
+    const bool may_be_frozen =
+        held.is_loaded || held.is_preserved || held.name.starts_with("limited");
+    if (is_only_mine(file) && kept_.contains(file) && !may_be_frozen) {
+      must_be(
+          stage_, "C7: a cache that is not frozen loads a file that exists", loaded == true, file);
+    }
     if (!loaded.value_or(false)) {
       return;
     }

@@ -187,13 +187,18 @@ Enabled draw_enabled(const Vocabulary& vocabulary, Lot& lot) {
   return enabled;
 }
 
-HistoryOperation draw_operation(const Enabled& enabled, Lot& lot) {
+/// Often the object of the operation before it: more happens to one object.
+HistoryOperation draw_operation(const Enabled& enabled, const OperationList& drawn, Lot& lot) {
   const Verb& verb = lot.of(enabled.verbs);
   HistoryOperation operation{.process = std::string(lot.of(enabled.processes)),
                              .verb = std::string(verb.name),
                              .objects = {}};
   for (const auto& objects : verb.objects) {
     operation.objects.emplace_back(lot.of(objects));
+  }
+  if (!drawn.empty() && !drawn.back().objects.empty() && !verb.objects.empty() &&
+      std::ranges::count(verb.objects.front(), drawn.back().object()) > 0 && lot.one_in(2)) {
+    operation.objects.front() = drawn.back().object();
   }
   return operation;
 }
@@ -283,12 +288,12 @@ OperationList draw_history(const Vocabulary& vocabulary, HistoryModel& model, st
   const std::size_t thens = lot.below(4);  // of three operations
   OperationList drawn;
   while (drawn.size() < size) {
-    HistoryOperation operation = draw_operation(enabled, lot);
+    HistoryOperation operation = draw_operation(enabled, drawn, lot);
     const bool may_be_nonsense = lot.one_in(nonsense_one_in);
     for (std::size_t tries = 0;
          !may_be_nonsense && tries < tries_for_sense && !model.is_sensible(operation);
          ++tries) {
-      operation = draw_operation(enabled, lot);
+      operation = draw_operation(enabled, drawn, lot);
     }
     operation.is_then =
         !drawn.empty() && drawn.back().process != operation.process && lot.below(3) < thens;

@@ -83,6 +83,9 @@ class Model final : public HistoryModel {
         each.second.counts.erase(operation.object());
       }
     }
+    for (auto& [name, is_made] : made_) {
+      is_made = is_made && is_held(name);
+    }
   }
 
  private:
@@ -97,6 +100,10 @@ class Model final : public HistoryModel {
       return 0;
     }
     return member->second.counts.at(name);
+  }
+  bool is_held(const std::string& name) const {
+    return std::ranges::any_of(members_,
+                               [&](const auto& each) { return count(each.first, name) > 0; });
   }
   bool is_sensible_with(const HistoryOperation& operation, const std::string& name) const {
     const std::string& verb = operation.verb;

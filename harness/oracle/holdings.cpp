@@ -154,6 +154,7 @@ void Holdings::take(const Key& key, const Record& record) {
   if (record.error == 0) {
     was_held_ = true;
     range.least += founded && !is_raced ? 1 : 0;
+    unfounded_[key] += founded ? 0 : 1;
     range.most = std::max(range.most, range.least);
   } else {
     // An error means that nothing was counted.
@@ -168,6 +169,7 @@ void Holdings::let_go(const Key& key, const Record& record) {
   } else if (record.error == 0) {
     posted_[key] += range.most > range.least ? 1 : 0;
     range.most = std::max(range.most - 1, range.least);
+    unfounded_[key] = std::min(unfounded_[key], range.most);
   }
 }
 
@@ -190,7 +192,10 @@ void Holdings::forget(const Key& key, const Record& record) {
   for (auto& [of, range] : counts_) {
     if (of.second == key.second) {
       range.least = 0;
-      range.most = certainly ? 0 : range.most;
+      if (certainly && of.first == key.first) {
+        unfounded_.erase(of);
+      }
+      range.most = certainly ? unfounded_[of] : range.most;
     }
   }
   if (record.kind == RecordKind::operation_end) {
@@ -207,6 +212,7 @@ void Holdings::drop_all(std::uint16_t process, bool certainly) {
   }
   if (certainly) {
     heard(process);
+    std::erase_if(unfounded_, [&](const auto& each) { return each.first.first == process; });
     std::erase_if(taking_, [&](const auto& each) { return each.first.first == process; });
     for (auto& [key, forgetting] : forgetting_) {
       forgetting.is_posthumous = forgetting.is_posthumous || key.first == process;

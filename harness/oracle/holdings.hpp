@@ -84,6 +84,8 @@ class Holdings {
   std::set<Key> raced_takings_;  ///< Those that a forget may precede or follow.
   /// Releases since the last answer of the tracker to the process.
   std::map<Key, std::int64_t> posted_;
+  /// Holds of names that no other process may have held: they may count from the next tracker on.
+  std::map<Key, std::int64_t> unfounded_;
   std::map<Key, bool>
       founded_;  ///< hold in progress: whether another process has held the name throughout
   std::map<Key, Forgetting> forgetting_;

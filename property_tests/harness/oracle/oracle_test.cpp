@@ -362,6 +362,18 @@ TEST_F(OracleTest, a_register_counts_or_not_if_a_forget_was_in_progress) {
   }
 }
 
+TEST_F(OracleTest, a_hold_of_what_no_process_holds_counts_or_not_even_if_another_forgets_it) {
+  const Story held = Story().says(client, "hold").says(root, "forget");
+  for (const std::int64_t counted : {0, 1}) {
+    EXPECT_THAT(judged("refcount-exact", Story(held).counted(pid_of_client, counted)), IsEmpty());
+  }
+  for (const Story& gone : {Story(held).says(client, "release"),
+                            Story(held).says(client, "forget"),
+                            Story(held).died(client, fact::killed)}) {
+    EXPECT_THAT(judged("refcount-exact", Story(gone).counted(pid_of_client, 1)), SizeIs(1));
+  }
+}
+
 TEST_F(OracleTest, words_around_a_register_count_nothing_themselves) {
   const Story story = Story()
                           .begins(client, "reduce", a_bin)
