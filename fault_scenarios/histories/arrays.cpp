@@ -197,7 +197,8 @@ class Player {
  private:
   Parent* parent_of_process() {
     if (!parent_) {
-      auto made = Parent::make(stage_, {.context = "one"}, worker_.receiver());
+      auto made =
+          Parent::make(stage_, {.root = stage_.folder(), .context = "one"}, worker_.receiver());
       check(made);
       if (made) {
         parent_ = std::make_unique<Parent>(*std::move(made));
