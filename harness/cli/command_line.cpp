@@ -347,6 +347,17 @@ CLI::App* add_perf(CLI::App& app, PerfOptions& options) {
   return verb;
 }
 
+/// The program, not the verb, changes the exit code.
+void add_bisect(CLI::App& app) {
+  for (const char* name : {"gate", "explore", "hunt", "replay", "stress"}) {
+    app.get_subcommand(name)
+        ->add_flag("--bisect")
+        ->description(
+            "For git bisect run: exit 125 instead of any code above 1, such as for an unknown "
+            "scenario, or a build that fails");
+  }
+}
+
 const CLI::App* verb_of(const CLI::App& app, std::string_view name) {
   const auto found =
       app.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == name; });
@@ -433,6 +444,7 @@ CommandLine::CommandLine() : grammar_(std::make_unique<Grammar>()) {
   grammar_->offer(add_mutants);
   grammar_->offer(add_bench);
   grammar_->offer(add_perf);
+  add_bisect(grammar_->app);
 }
 
 CommandLine::~CommandLine() = default;

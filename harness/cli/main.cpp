@@ -1,4 +1,5 @@
 // lastref: the program. See README.md, or --help.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -37,6 +38,15 @@ bool Invocation::has_proc() {
 
 namespace {
 
+/// Read from the raw arguments, because an option that this build does not know is a reason for it.
+bool is_for_bisect(std::span<const char* const> arguments) {
+  const auto is = [](std::string_view text) {
+    return [text](std::string_view argument) { return argument == text; };
+  };
+  const auto end = std::ranges::find_if(arguments, is("--"));
+  return std::ranges::any_of(arguments.begin(), end, is("--bisect"));
+}
+
 int act_on(std::span<const char* const> arguments) {
   if (arguments.size() > 1 && std::string_view(arguments[1]) == born_argument) {
     return become_process_of_run(arguments.subspan(2), catalog(), product_entries());
@@ -57,17 +67,27 @@ int act_on(std::span<const char* const> arguments) {
   return invocation.exit;
 }
 
-}  // namespace
-}  // namespace lastref::harness
-
-// The product throws nothing; libraries used by the harness may.
-int main(int count, char** arguments) try {
-  return lastref::harness::act_on({arguments, static_cast<std::size_t>(count)});
+/// The product throws nothing; libraries used by the harness may.
+int code_of(std::span<const char* const> arguments) try {
+  return act_on(arguments);
 } catch (const std::exception& error) {
   std::fputs("lastref: ", stderr);
   std::fputs(error.what(), stderr);
   std::fputs("\n", stderr);
-  return 2;
+  return static_cast<int>(Exit::unusable);
 } catch (...) {
-  return 2;
+  return static_cast<int>(Exit::unusable);
+}
+
+}  // namespace
+}  // namespace lastref::harness
+
+int main(int count, char** argument_list) {
+  using lastref::harness::Exit;
+  const std::span<const char* const> arguments(argument_list, static_cast<std::size_t>(count));
+  const int code = lastref::harness::code_of(arguments);
+  const bool has_verdict = code <= static_cast<int>(Exit::violation);
+  return has_verdict || !lastref::harness::is_for_bisect(arguments)
+             ? code
+             : static_cast<int>(Exit::does_not_apply);
 }

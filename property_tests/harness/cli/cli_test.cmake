@@ -395,6 +395,14 @@ answers(2 "--world" replay canary/always_fails --world moon)
 answers(1 "VIOLATION canary/always_fails.*reproduce *lastref replay canary/always_fails --world sim"
   replay canary/always_fails --world sim)
 
+# What cannot be decided, as git bisect run expects it
+answers(125 "canary/always_fails" replay canary/always_fail --bisect)
+answers(125 "no option --polices" replay canary/always_fails --polices pct --bisect)
+answers(125 "canary/always_fails" gate --bisect --scenario canary/always_fail)
+answers(125 "does not apply" replay tracker/holder_is_killed --world sim --bisect
+  --fault "tracker/unlink(nothing)#1 fail_once EACCES")
+shows(1 "VIOLATION" replay canary/always_fails --world sim --bisect)
+
 answers(2 "nowhere; .*exec, closed, " replay canary/always_fails
   --ambient nowhere)
 answers(2 "nowhere; .*exec, closed, " gate --ambient nowhere)
