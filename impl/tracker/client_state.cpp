@@ -500,6 +500,11 @@ void Client::State::give_up(Error error) noexcept {
   if (!broken_) {
     broken_ = std::move(error);
   }
+  end_service();
+}
+
+/// No thread serves this client any more.
+void Client::State::end_service() noexcept {
   link_.reset();
   if (is_for_want_of_space(*broken_)) {
     // While this process is alive, all other members would wait for its announcement.
@@ -531,6 +536,10 @@ void Client::State::serve() {
     if (!had_memory) {
       static_cast<void>(os_.poll({}, pause_before_connecting_again));
     }
+  }
+  const os::MonitorLock held(*monitor_);
+  if (broken_) {  // Also by a caller that could not wake this thread.
+    end_service();
   }
 }
 

@@ -78,6 +78,7 @@ struct Client::State {
   void give_up_on_program(const std::string& how) LASTREF_REQUIRES(*monitor_);
   void start_another(std::string& notice) noexcept LASTREF_REQUIRES(*monitor_);
   void check_tree_alive() LASTREF_REQUIRES(*monitor_);
+  void end_service() noexcept LASTREF_REQUIRES(*monitor_);
   void give_up(Error error) noexcept LASTREF_REQUIRES(*monitor_);
   void flush_on_exit() LASTREF_REQUIRES(*monitor_);
   Status wake() noexcept LASTREF_REQUIRES(*monitor_);
