@@ -469,7 +469,8 @@ void Daemon::accept_one(os::UniqueFd accepted) {
     return;
   }
   const ConnectionId id = ++last_connection_;
-  connections_.emplace(id, Connection{.link = Link(os_, std::move(accepted)), .peer = *peer});
+  connections_.emplace(id, Connection{.link = Link(os_, std::move(accepted)), .peer = *peer})
+      .first->second.link.read_to_the_end();
   read_all(id);
 }
 

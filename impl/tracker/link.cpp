@@ -29,6 +29,7 @@ bool Link::send(os::Bytes packet, std::span<const os::Fd> fds) noexcept {
     was_fruitless();
   } else {
     broken_ = true;
+    has_last_words_ = reads_to_the_end_ && sent.error().code == std::errc::broken_pipe;
   }
   return false;
 }
@@ -89,7 +90,7 @@ Arrival Link::spoil(os::Bytes packet, std::string reason, std::errc why) noexcep
 }
 
 Arrival Link::receive() noexcept {
-  if (broken_) {
+  if (broken_ && !has_last_words_) {
     return Arrival::end;
   }
   std::array<std::byte, receive_size> bytes;  // NOLINT(cppcoreguidelines-init-variables): 32 KiB
@@ -104,11 +105,11 @@ Arrival Link::receive() noexcept {
     arrived = attempt();
   }
   if (!arrived) {
-    if (arrived.error().code == std::errc::resource_unavailable_try_again) {
+    if (arrived.error().code == std::errc::resource_unavailable_try_again && !has_last_words_) {
       was_fruitless();
       return Arrival::nothing;
     }
-    broken_ = true;
+    give_up();
     return Arrival::end;
   }
   received_fds_.clear();
@@ -120,7 +121,8 @@ Arrival Link::receive() noexcept {
     }
   }
   if (arrived->size == 0) {
-    broken_ = ended_ = true;
+    give_up();
+    ended_ = true;
     return Arrival::end;
   }
   fruitless_ = 0;

@@ -40,11 +40,18 @@ class Link {
   /// Sends queued messages while there is space.
   void flush() noexcept;
   /// Nothing more is sent or received.
-  void give_up() noexcept { broken_ = true; }
+  void give_up() noexcept {
+    broken_ = true;
+    has_last_words_ = false;
+  }
 
   /// Only what the peer had sent before sending to it failed can still be received. Does nothing if
   /// the end was already received.
   void receive_the_rest() noexcept;
+
+  /// From now on, what a peer had sent before it closed its end is received also after sending to
+  /// it has failed.
+  void read_to_the_end() noexcept { reads_to_the_end_ = true; }
 
   /// The next message. After `message`, see `received` and `received_fds`; after `malformed`,
   /// `reason`, which is empty if there was no memory for the message. If there is no memory for a
@@ -76,6 +83,8 @@ class Link {
   std::string reason_;
   std::optional<Refusal> refusal_;
   int fruitless_ = 0;
+  bool reads_to_the_end_ = false;
+  bool has_last_words_ = false;  ///< It is broken for sending; what has arrived is received first.
   bool broken_ = false;
   bool ended_ = false;
 };

@@ -19,6 +19,7 @@
 #include <lastref/tracker_client.hpp>
 
 #include "impl/tracker/daemon.hpp"
+#include "impl/tracker/link.hpp"
 #include "impl/tracker/tree.hpp"
 #include "property_tests/impl/tracker/tracker_in_a_copy.hpp"
 #include "property_tests/support/array_model.hpp"
@@ -150,6 +151,44 @@ TEST(DeafTracker, that_cannot_listen_gives_up_T1) {
   EXPECT_EQ(must(pretend::wait_for(os, process.get())), os::ChildExit{});
   EXPECT_TRUE(remove_tree(os, tree.paths));
   folder.remove("runtime");
+}
+
+class Connected : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string path = folder_.path("socket");
+    const os::UniqueFd listener(os_, must(os_.make_socket()));
+    ASSERT_TRUE(os_.bind(listener.get(), path));
+    ASSERT_TRUE(os_.listen(listener.get()));
+    member_.emplace(os_, os::UniqueFd(os_, must(os_.make_socket())));
+    ASSERT_TRUE(os_.connect(member_->fd(), path));
+    tracker_.emplace(os_, os::UniqueFd(os_, must(os_.accept(listener.get()))));
+    folder_.remove("socket");
+  }
+
+  pretend::FreshFolder folder_;
+  os::KernelOs os_;
+  std::optional<Link> tracker_;
+  std::optional<Link> member_;
+};
+
+TEST_F(Connected, tracker_hears_what_a_member_said_that_waits_for_no_answer_T2) {
+  tracker_->read_to_the_end();
+  member_->post(Message{.verb = Verb::probe, .id = 1, .entries = {}});
+  member_->post(Message{.verb = Verb::leave, .entries = {}});
+  member_.reset();
+  ASSERT_EQ(tracker_->receive(), Arrival::message);
+  tracker_->reply(1, {});
+  tracker_->post(Message{.verb = Verb::reply, .id = 2, .entries = {}});
+  ASSERT_EQ(tracker_->receive(), Arrival::message);
+  EXPECT_EQ(tracker_->received().verb, Verb::leave);
+  EXPECT_EQ(tracker_->receive(), Arrival::end);
+}
+
+TEST_F(Connected, member_notices_at_its_next_message_that_the_tracker_has_left_T6) {
+  tracker_.reset();
+  member_->post(Message{.verb = Verb::probe, .id = 1, .entries = {}});
+  EXPECT_TRUE(member_->broken());
 }
 
 TEST_F(RudeCaller, who_goes_on_is_not_told_of_for_ever_T2) {
