@@ -35,7 +35,7 @@ Result<Hunt> Hunt::begin(MutantBuild& build, HuntPlan plan) {
   return hunt;
 }
 
-HuntOptions Hunt::options_for(const Mutant& mutant) const {
+HunterOptions Hunt::options_for(const Mutant& mutant) const {
   return {.row = mutant.row,
           .tests = pattern_of_tests(mutant.row),
           .budget = plan_.budget,
@@ -68,7 +68,7 @@ Status Hunt::take_out() {
 
 /// Runs once, even if all mutants are tried again: in between nothing has changed.
 Result<Trial> Hunt::trial_unplanted(Hunter hunter, const Planting& planting) {
-  const HuntOptions options = options_for(planting.mutant);
+  const HunterOptions options = options_for(planting.mutant);
   const std::string command = unplanted_command_of(hunter, options).value_or("");
   const std::string key = key_of(build_->sources_for(hunter), {}, command);
   if (const Trial* trial = results_.find(key)) {
@@ -108,7 +108,7 @@ Result<Hunt::Built> Hunt::build_planted(Hunter hunter, const Planting& planting)
 
 Result<Trial> Hunt::trial_by(Hunter hunter, const Planting& planting, Verdict& verdict) {
   const std::string& name = planting.mutant.name;
-  const HuntOptions options = options_for(planting.mutant);
+  const HunterOptions options = options_for(planting.mutant);
   const std::optional<std::string> command = command_of(hunter, options);
   Trial cannot;
   cannot.sight = Sight::cannot;

@@ -50,7 +50,7 @@ class Hunt {
 
   Hunt(MutantBuild& build, HuntPlan plan) : build_(&build), plan_(std::move(plan)) {}
 
-  HuntOptions options_for(const Mutant& mutant) const;
+  HunterOptions options_for(const Mutant& mutant) const;
   const Trial* known(const std::string& key) const;
   Status keep(std::string key, std::string mutant, std::string_view hunter, Trial trial);
   Result<Trial> trial_unplanted(Hunter hunter, const Planting& planting);

@@ -24,13 +24,13 @@ constexpr double hunt_budget = 60;
 /// Tests that check the text of the checkout, or measure.
 constexpr std::string_view not_about_bugs = "-LE 'lint|package|bench'";
 
-std::string gate(std::string_view which, const HuntOptions& options) {
+std::string gate(std::string_view which, const HunterOptions& options) {
   const std::string budget = options.budget ? fmt::format(" --budget {}", *options.budget) : "";
   return fmt::format(
       "build/ci/bin/lastref gate{} --first --seed {}{}", which, options.seed, budget);
 }
 
-std::string hunt(const HuntOptions& options) {
+std::string hunt(const HunterOptions& options) {
   return fmt::format("build/ci/bin/lastref hunt --first --seed {} --budget {}",
                      options.seed,
                      options.budget.value_or(hunt_budget));
@@ -59,7 +59,7 @@ bool is_gate(Hunter hunter) noexcept {
   return hunter != Hunter::row && hunter != Hunter::tests;
 }
 
-std::optional<std::string> command_of(Hunter hunter, const HuntOptions& options) {
+std::optional<std::string> command_of(Hunter hunter, const HunterOptions& options) {
   switch (hunter) {
     case Hunter::sim:
       return gate(fmt::format(" --world sim --random {}", random_runs_in_sim), options);
@@ -77,7 +77,7 @@ std::optional<std::string> command_of(Hunter hunter, const HuntOptions& options)
   return std::nullopt;
 }
 
-std::optional<std::string> unplanted_command_of(Hunter hunter, const HuntOptions& options) {
+std::optional<std::string> unplanted_command_of(Hunter hunter, const HunterOptions& options) {
   return hunter == Hunter::tests ? tests(not_about_bugs) : command_of(hunter, options);
 }
 

@@ -29,7 +29,7 @@ std::optional<Hunter> hunter_named(std::string_view name) noexcept;
 bool is_gate(Hunter hunter) noexcept;
 
 /// The parameters of its command.
-struct HuntOptions {
+struct HunterOptions {
   std::string row = {};    ///< of the mutant
   std::string tests = {};  ///< The pattern of ctest -R for the tests that name the row.
   /// Seconds of a gate or a hunt; none: until the gate is complete, and a minute for the hunt.
@@ -42,12 +42,12 @@ struct HuntOptions {
 
 /// A shell command line in the folder of the build; none if this build has no such hunter. It stops
 /// at the first finding.
-std::optional<std::string> command_of(Hunter hunter, const HuntOptions& options);
+std::optional<std::string> command_of(Hunter hunter, const HunterOptions& options);
 
 /// The command to try where nothing is planted. It is the same for all rows, except for `row`.
-std::optional<std::string> unplanted_command_of(Hunter hunter, const HuntOptions& options);
+std::optional<std::string> unplanted_command_of(Hunter hunter, const HunterOptions& options);
 
-/// Whether the gate's help names the option that `HuntOptions::has_full` is about.
+/// Whether the gate's help names the option that `HunterOptions::has_full` is about.
 bool names_full(std::string_view help) noexcept;
 
 }  // namespace lastref::harness

@@ -198,7 +198,7 @@ Status MutantBuild::take_out(const Mutant& mutant) {
   return ok();
 }
 
-Result<std::string> MutantBuild::targets_of(Hunter hunter, const HuntOptions& options) const {
+Result<std::string> MutantBuild::targets_of(Hunter hunter, const HunterOptions& options) const {
   if (is_gate(hunter)) {
     return program;
   }
@@ -206,7 +206,7 @@ Result<std::string> MutantBuild::targets_of(Hunter hunter, const HuntOptions& op
 }
 
 Result<bool> MutantBuild::build_for(Hunter hunter,
-                                    const HuntOptions& options,
+                                    const HunterOptions& options,
                                     const std::string& name) {
   LASTREF_TRY(targets, targets_of(hunter, options));
   if (targets.empty()) {

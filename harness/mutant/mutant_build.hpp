@@ -52,7 +52,7 @@ class MutantBuild {
 
   /// Builds what the hunter runs, with the planted bug; nothing if no test names the row. False if
   /// it does not build.
-  Result<bool> build_for(Hunter hunter, const HuntOptions& options, const std::string& name);
+  Result<bool> build_for(Hunter hunter, const HunterOptions& options, const std::string& name);
   /// Runs a command of a hunter, for at most `seconds`. `name` is the prefix of its logs.
   Result<Trial> hunt(Hunter hunter,
                      const std::string& command,
@@ -70,7 +70,7 @@ class MutantBuild {
   Status match(const std::string& file);
   void count_in(const std::string& file);
   Status patch(const Planting& planting, const std::string& how);
-  Result<std::string> targets_of(Hunter hunter, const HuntOptions& options) const;
+  Result<std::string> targets_of(Hunter hunter, const HunterOptions& options) const;
   Result<std::optional<int>> say(const std::string& command, const std::string& log, int seconds);
 
   std::string checkout_;

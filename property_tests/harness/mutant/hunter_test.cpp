@@ -6,7 +6,7 @@
 namespace lastref::harness {
 namespace {
 
-const HuntOptions of_row = {
+const HunterOptions of_row = {
     .row = "T9", .tests = "_T9([_/]|$)", .budget = 20, .seed = 3, .has_full = true};
 
 TEST(Hunters, have_names_that_find_them) {
@@ -44,7 +44,7 @@ TEST(Hunters, have_all_the_time_that_they_need_if_there_is_no_budget) {
 }
 
 TEST(Hunters, of_sites_are_not_there_where_the_gate_goes_through_every_crossing) {
-  const HuntOptions old = {.has_full = false};
+  const HunterOptions old = {.has_full = false};
   EXPECT_EQ(command_of(Hunter::site, old), std::nullopt);
   EXPECT_EQ(command_of(Hunter::full, old), "build/ci/bin/lastref gate --first --seed 1");
 }
