@@ -2,9 +2,11 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -25,6 +27,11 @@ namespace {
 constexpr std::size_t block_size = std::size_t{1} << 28U;  // bytes; only touched pages cost memory
 constexpr std::size_t header_size = 16;
 constexpr std::size_t classes = 64;  // of 16 bytes each
+/// Freed memory is filled with it, so that a use after free is not taken for a valid value: a
+/// pointer that is read there is not an address.
+constexpr int poison = 0xdb;
+/// Larger blocks are not used again. Their first bytes are enough.
+constexpr std::size_t poisoned_max = 64 * 16;
 
 struct Freed {
   Freed* next;
@@ -81,6 +88,9 @@ void let_fail(const void* frame) {
 void give_back(void* memory) noexcept {
   std::byte* start = static_cast<std::byte*>(memory) - header_size;
   const std::size_t index = *reinterpret_cast<std::size_t*>(start);
+  if (index > 0) {
+    std::memset(memory, poison, std::min(index * 16U, poisoned_max));
+  }
   if (block.open && index > 0 && index < classes) {
     block.freed[index] = new (memory) Freed{block.freed[index]};
   }
