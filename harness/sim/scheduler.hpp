@@ -121,6 +121,8 @@ class Scheduler {
 
   bool can_go_on(const Actor& actor) const;
   std::optional<Index> next(bool may_stay, Reach reach = Reach::all);
+  void list_ready(bool may_stay);
+  bool expire();
   std::uint64_t worthwhile(Reach reach) const;
   void count_step(Index actor);
   void end_pauses() noexcept;
