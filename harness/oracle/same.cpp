@@ -20,7 +20,7 @@ std::string list_of(const std::set<std::string>& values) {
 bool changes_order(const Plan& plan) {
   const bool is_paused = std::ranges::any_of(
       plan.faults, [](const Fault& fault) { return fault.kind == FaultKind::pause; });
-  return is_paused || plan.seed || !plan.choices.empty();
+  return is_paused || plan.seed || !plan.choices.empty() || !plan.switches.empty();
 }
 
 /// Benign errors, short counts and ignored signals change no result: every answer, and every

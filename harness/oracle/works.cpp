@@ -24,7 +24,7 @@ Judgement works(const Evidence& evidence) {
   }
   const bool is_paused = std::ranges::any_of(
       plan.faults, [](const Fault& fault) { return fault.kind == FaultKind::pause; });
-  if (plan.seed || !plan.choices.empty() || is_paused) {
+  if (plan.seed || !plan.choices.empty() || !plan.switches.empty() || is_paused) {
     return waived(Waiver::has_order);
   }
   for (const Record& record : evidence.records) {
