@@ -93,19 +93,39 @@ std::uint32_t PolicyChoices::answer(const Question& question) noexcept {
   return random_answer(chance_, question.options, /*mostly_stays=*/true);
 }
 
-std::uint32_t SwitchChoices::answer(const Question& question) noexcept {
-  const Switch place = place_of(question);
+const Switch* SwitchChoices::wanted_at(const Switch& place) const noexcept {
   const auto found = std::ranges::find_if(wanted_, [&](const Switch& each) {
     return each.kind == place.kind && each.from == place.from && each.step == place.step;
   });
-  if (found == wanted_.end()) {
-    return 0;
-  }
+  return found == wanted_.end() ? nullptr : &*found;
+}
+
+std::uint32_t SwitchChoices::answer(const Question& question) noexcept {
+  only_one(question);
+  const Switch* const wanted = wanted_at(place_of(question));
   if (question.ready.empty()) {
-    return std::min(found->to, question.options - 1);
+    return wanted == nullptr ? 0 : std::min(wanted->to, question.options - 1);
   }
-  const auto to = std::ranges::find(question.ready, found->to, &ReadyActor::actor);
+  const auto is_wanted = [&](const ReadyActor& each) {
+    return wanted != nullptr ? each.actor == wanted->to
+                             : std::ranges::find(paused_, each.actor) == paused_.end();
+  };
+  const auto to = std::ranges::find_if(question.ready, is_wanted);
   return to == question.ready.end() ? 0 : static_cast<std::uint32_t>(to - question.ready.begin());
+}
+
+void SwitchChoices::only_one(const Question& question) noexcept {
+  Switch place = place_of(question);
+  place.kind = Switch::Kind::pause;
+  if (!question.ready.empty() && wanted_at(place) != nullptr) {
+    paused_.push_back(place.from);
+  }
+}
+
+void PolicyChoices::fault_struck() noexcept {
+  if (policy_) {
+    policy_->fault_struck();
+  }
 }
 
 void PolicyChoices::only_one(const Question& question) noexcept {

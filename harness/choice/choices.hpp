@@ -53,6 +53,8 @@ class Choices {
 
   /// Clears the record: a new run begins. Releases `hold`.
   void begin() noexcept;
+  /// A fault was injected.
+  virtual void fault_struck() noexcept {}
   /// While held, every question is answered 0, and recorded like others.
   void hold(bool held) noexcept { held_ = held; }
 
@@ -100,6 +102,8 @@ class PolicyChoices final : public Choices {
   PolicyChoices(PolicyName name, std::uint64_t seed, RunEstimate estimate)
       : name_(name), seed_(seed), estimate_(std::move(estimate)) {}
 
+  void fault_struck() noexcept override;
+
  private:
   std::uint32_t answer(const Question& question) noexcept override;
   void only_one(const Question& question) noexcept override;
@@ -119,8 +123,12 @@ class SwitchChoices final : public Choices {
 
  private:
   std::uint32_t answer(const Question& question) noexcept override;
+  void only_one(const Question& question) noexcept override;
+  void begun() noexcept override { paused_.clear(); }
+  const Switch* wanted_at(const Switch& place) const noexcept;
 
   Switches wanted_;
+  std::vector<std::uint32_t> paused_;
 };
 
 struct ExhaustiveBounds {

@@ -35,6 +35,9 @@ std::set<std::uint64_t> random_steps(std::uint64_t& chance,
   return steps;
 }
 
+/// After a fault, within this number of steps, a policy with few changes makes another one.
+constexpr std::uint64_t aftermath = 16;
+
 class Sticky final : public SchedulePolicy {
  public:
   explicit Sticky(std::uint64_t seed) : chance_(seed) {}
@@ -53,19 +56,34 @@ class Delays final : public SchedulePolicy {
       : chance_(seed),
         steps_(random_steps(chance_, 1 + next_random(chance_) % delays_max, estimate)) {}
 
+  void fault_struck() override { steps_.insert(step_ + next_random(chance_) % aftermath); }
+
  private:
   /// A preemption that falls on a step without an alternative is made at the next that has one.
   std::size_t pick(std::span<const ReadyActor> ready, bool) override {
     due_ += steps_.contains(step_++) ? 1U : 0U;
     if (due_ == 0 || ready.size() == 1) {
-      return 0;
+      return usual(ready);
+    }
+    if (next_random(chance_) % 2 == 0) {
+      --due_;
+      paused_.insert(ready.front().actor);
+      return usual(ready);
     }
     --due_;
     return 1 + next_random(chance_) % (ready.size() - 1);
   }
 
+  /// The usual one of those that are not paused.
+  std::size_t usual(std::span<const ReadyActor> ready) const {
+    const auto found = std::ranges::find_if(
+        ready, [this](const ReadyActor& each) { return !paused_.contains(each.actor); });
+    return found == ready.end() ? 0 : static_cast<std::size_t>(found - ready.begin());
+  }
+
   std::uint64_t chance_;
   std::set<std::uint64_t> steps_;
+  std::set<std::uint32_t> paused_;
   std::uint64_t step_ = 0;
   std::uint32_t due_ = 0;
 };
@@ -74,6 +92,8 @@ class Pct final : public SchedulePolicy {
  public:
   Pct(std::uint64_t seed, const RunEstimate& estimate)
       : chance_(seed), changes_(random_steps(chance_, pct_depth - 1, estimate)) {}
+
+  void fault_struck() override { changes_.insert(step_ + next_random(chance_) % aftermath); }
 
  private:
   std::size_t pick(std::span<const ReadyActor> ready, bool may_stay) override {

@@ -51,17 +51,19 @@ struct ActorSteps {
 /// Sorted by actor and object.
 using RunEstimate = std::vector<ActorSteps>;
 
-LASTREF_NAMED_ENUM(PolicyName,
-                   /// An actor continues with a probability of 7/8; otherwise a random one does.
-                   (sticky, "sticky"),
-                   /// Up to three preemptions, at random steps. Otherwise the usual order.
-                   (delays, "delays"),
-                   /// Random priorities, lowered at two random steps (Burckhardt et al. 2010).
-                   (pct, "pct"),
-                   /// Random priorities of steps, drawn again after a conflict (Yuan et al. 2018).
-                   (pos, "pos"),
-                   /// Weights by remaining steps on one random object (Zhao et al. 2025).
-                   (surw, "surw"));
+LASTREF_NAMED_ENUM(
+    PolicyName,
+    /// An actor continues with a probability of 7/8; otherwise a random one does.
+    (sticky, "sticky"),
+    /// Up to three preemptions, at random steps. Otherwise the usual order. After half
+    /// of the preemptions the actor is paused: it runs only when no other can.
+    (delays, "delays"),
+    /// Random priorities, lowered at two random steps (Burckhardt et al. 2010).
+    (pct, "pct"),
+    /// Random priorities of steps, drawn again after a conflict (Yuan et al. 2018).
+    (pos, "pos"),
+    /// Weights by remaining steps on one random object (Zhao et al. 2025).
+    (surw, "surw"));
 
 /// Empty if there is none of this name.
 std::optional<PolicyName> policy_named(std::string_view name) noexcept;
@@ -78,6 +80,10 @@ class SchedulePolicy {
   /// actor that may not stay, but could continue, is not chosen if there is another: it may repeat
   /// the same steps until another actor has run.
   std::size_t choose(std::span<const ReadyActor> ready, bool may_stay);
+
+  /// A fault was injected into the step of the running actor: the order of the steps that follow is
+  /// more interesting than others.
+  virtual void fault_struck() {}
 
  private:
   virtual std::size_t pick(std::span<const ReadyActor> ready, bool may_stay) = 0;

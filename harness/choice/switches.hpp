@@ -10,10 +10,11 @@
 
 namespace lastref::harness {
 
-/// An answer other than the usual one.
+/// An answer other than the usual one, or a pause.
 struct Switch {
   enum class Kind : std::uint8_t {
     actor,  ///< Before step `step` of `from`, or where it cannot continue after it, `to` runs.
+    pause,  ///< From step `step` of `from` on, it runs only when no other actor can.
     other   ///< The `step`th question that is not about actors has the answer `to`.
   };
   Kind kind = Kind::actor;

@@ -117,6 +117,18 @@ TEST(Exhaustive, tries_what_chance_finds) {
   }
 }
 
+TEST(SwitchChoices, let_a_paused_actor_run_only_when_no_other_can) {
+  // The process that was made last runs first.
+  SwitchChoices at_step_two({{.kind = Switch::Kind::pause, .from = 1, .step = 2}});
+  EXPECT_EQ(order_of_steps(at_step_two, 3, 4), "bbaaabb");
+  SwitchChoices both({{.kind = Switch::Kind::pause, .from = 0, .step = 1},
+                      {.kind = Switch::Kind::pause, .from = 1, .step = 1}});
+  EXPECT_EQ(order_of_steps(both, 3, 3), "baaabb");
+  SwitchChoices not_reached({{.kind = Switch::Kind::pause, .from = 0, .step = 9}});
+  EXPECT_EQ(order_of_steps(not_reached, 2, 2), "bbaa");
+  EXPECT_TRUE(not_reached.switches().empty());
+}
+
 TEST(Choices, are_a_text_that_reads_back) {
   const std::vector<std::uint32_t> answers = {0, 2, 1, 10, 0};
   EXPECT_EQ(to_text(answers), "0.2.1.10");
