@@ -39,27 +39,39 @@ class InterceptedThread final : public os::Thread {
 /// time.
 class InterceptedMonitor final : public os::Monitor {
  public:
-  explicit InterceptedMonitor(Interceptor& interceptor) noexcept : interceptor_(interceptor) {}
+  InterceptedMonitor(Interceptor& interceptor, std::uint64_t number) noexcept
+      : interceptor_(interceptor), number_(number) {}
 
   void lock() noexcept override {
-    interceptor_.ask();
+    interceptor_.ask(ThreadStep::lock, number_);
     take();
   }
   void unlock() noexcept override {
+    Interceptor& interceptor = interceptor_;
+    const std::uint64_t number = number_;
+    give_back();
+    // Another thread may destroy this now.
+    interceptor.ask(ThreadStep::unlock, number);
+  }
+  void wait() noexcept override {
+    interceptor_.ask(ThreadStep::wait, number_);
+    give_back();
+    interceptor_.wait_for(Wait::notice, this);
+    take();
+  }
+  void notify_all() noexcept override {
+    interceptor_.ask(ThreadStep::notify, number_);
+    interceptor_.wake(Wait::notice, this);
+  }
+
+ private:
+  void give_back() noexcept {
     LASTREF_ASSERT(held_);
     held_ = false;
     if (queued_ > 0) {
       interceptor_.wake(Wait::lock, this);
     }
   }
-  void wait() noexcept override {
-    unlock();
-    interceptor_.wait_for(Wait::notice, this);
-    take();
-  }
-  void notify_all() noexcept override { interceptor_.wake(Wait::notice, this); }
-
- private:
   void take() noexcept {
     while (held_) {
       ++queued_;
@@ -70,6 +82,7 @@ class InterceptedMonitor final : public os::Monitor {
   }
 
   Interceptor& interceptor_;
+  std::uint64_t number_;
   bool held_ = false;
   int queued_ = 0;
 };
@@ -183,6 +196,21 @@ void InstrumentedOs::touch(const os::WordAccess& access) noexcept {
   step(access.step);
   // No other thread runs between this and the access.
   inner_.touch(access);
+}
+
+void InstrumentedOs::access_atomic(const void* object, bool writes) noexcept {
+  if (interceptor_.serialises()) {
+    interceptor_.ask(writes ? ThreadStep::store : ThreadStep::load, number_of(object));
+  }
+}
+
+std::uint64_t InstrumentedOs::number_of(const void* atomic) noexcept {
+  const AllocationScope is_the_harness(/*is_products=*/false);
+  const auto [at, is_new] = atomics_.try_emplace(atomic, 0);
+  if (is_new) {
+    at->second = thread_objects_++;
+  }
+  return at->second;
 }
 
 Status InstrumentedOs::close(os::Fd fd) noexcept {
@@ -355,7 +383,7 @@ std::uint64_t InstrumentedOs::process_token() noexcept {
 
 std::unique_ptr<os::Monitor> InstrumentedOs::make_monitor() noexcept {
   if (interceptor_.serialises()) {
-    return std::make_unique<InterceptedMonitor>(interceptor_);
+    return std::make_unique<InterceptedMonitor>(interceptor_, thread_objects_++);
   }
   return inner_.make_monitor();
 }

@@ -15,7 +15,9 @@
 // and there are two processors.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -99,6 +101,7 @@ class InstrumentedOs final : public EveryCall<InstrumentedOs> {
   os::ProcessObjects& objects() noexcept override;
   void step(Step step) noexcept override;
   void touch(const os::WordAccess& access) noexcept override;
+  void access_atomic(const void* object, bool writes) noexcept override;
   void hit(Probe probe) noexcept override { interceptor_.hit(probe); }
 
  private:
@@ -135,7 +138,12 @@ class InstrumentedOs final : public EveryCall<InstrumentedOs> {
 
   os::Os& inner_;
   Interceptor& interceptor_;
+  /// By the order of first use: addresses differ between runs.
+  std::uint64_t number_of(const void* atomic) noexcept;
+
   FdNames names_;
+  std::uint64_t thread_objects_ = 0;  ///< Monitors and atomics that have a number
+  std::map<const void*, std::uint64_t> atomics_;
   os::ExitHooks exit_hooks_;
   os::GenerationsOfObjects objects_;
 };

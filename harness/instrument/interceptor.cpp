@@ -14,7 +14,7 @@ void Interceptor::closes(os::Fd /*fd*/) noexcept {}
 void Interceptor::bound(std::string_view /*path*/) noexcept {}
 void Interceptor::signals(os::Fd /*process*/, os::Signal /*signal*/) noexcept {}
 void Interceptor::signalled(os::Fd /*process*/, os::Signal /*signal*/) noexcept {}
-void Interceptor::ask() noexcept {}
+void Interceptor::ask(ThreadStep /*step*/, std::uint64_t /*object*/) noexcept {}
 
 bool Interceptor::wait_ready(std::span<const os::PollItem> /*items*/,
                              std::optional<os::Instant> /*deadline*/) noexcept {

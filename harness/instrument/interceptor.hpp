@@ -46,6 +46,10 @@ using ActorId = std::uint16_t;
 /// The number of processors that a process of a run sees, on any machine.
 inline constexpr unsigned processors_of_a_run = 2;
 
+/// A step on an object that only the threads of one process share: a monitor, or an atomic.
+/// `unlock` is after its effect, the others are before it.
+enum class ThreadStep : std::uint8_t { lock, unlock, wait, notify, load, store };
+
 /// Why an actor waits, other than in `poll`.
 enum class Wait : std::uint8_t { lock, notice, thread };
 
@@ -75,8 +79,8 @@ class Interceptor {
 
   /// Whether only one thread of the run runs at a time. The functions below are called only then.
   virtual bool serialises() const noexcept { return false; }
-  /// Offers the turn to other threads.
-  virtual void ask() noexcept;
+  /// Offers the turn to other threads. `object` is a number of the object in its process.
+  virtual void ask(ThreadStep step, std::uint64_t object) noexcept;
   /// Returns when an item may be ready; false if the deadline came first.
   virtual bool wait_ready(std::span<const os::PollItem> items,
                           std::optional<os::Instant> deadline) noexcept;

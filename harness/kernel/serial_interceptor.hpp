@@ -55,7 +55,7 @@ class SerialInterceptor final : public PlanInterceptor, public RunMember {
   void signalled(os::Fd process, os::Signal signal) noexcept override;
 
   bool serialises() const noexcept override { return true; }
-  void ask() noexcept override;
+  void ask(ThreadStep /*step*/, std::uint64_t /*object*/) noexcept override { ask(); }
   bool wait_ready(std::span<const os::PollItem> items,
                   std::optional<os::Instant> deadline) noexcept override;
   void wait_for(Wait reason, const void* thing) noexcept override;
@@ -76,6 +76,8 @@ class SerialInterceptor final : public PlanInterceptor, public RunMember {
     std::uint32_t events;
   };
 
+  /// Offers the turn to other threads.
+  void ask() noexcept;
   ControlBlock& control_block() const noexcept { return run().control_block(); }
   /// The actor of the calling thread.
   ActorId actor() const noexcept;

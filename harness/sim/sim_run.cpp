@@ -12,6 +12,8 @@ namespace lastref::harness::sim {
 namespace {
 
 constexpr int number_of_abort = 6;  // signal(7), SIGABRT
+/// In NextStep::call, above the numbers of calls.
+constexpr std::uint32_t first_thread_step = 1000;
 
 /// Whether a call changes nothing that another actor can observe.
 bool only_reads(Call call) noexcept {
@@ -239,6 +241,8 @@ void SimInterceptor::note_fired(FaultKind kind, std::size_t index) noexcept {
             fact::fired,
             harness::name_of(kind),
             static_cast<std::int64_t>(index));
+  const ArenaPause answers_outlive_the_run;
+  run_.choices.fault_struck();
 }
 
 void SimInterceptor::interrupt() noexcept {
@@ -348,11 +352,15 @@ void SimInterceptor::signalled(os::Fd, os::Signal) noexcept {
   run_.machine.scheduler.mind_death();
 }
 
-// Called before taking a monitor's lock.
-void SimInterceptor::ask() noexcept {
-  // All monitors of a process count as one object.
-  run_.machine.scheduler.ask(Reach::process,
-                             {.object = hash_of("monitor") + member_.index, .writes = true});
+void SimInterceptor::ask(ThreadStep step, std::uint64_t object) noexcept {
+  // What another thread does at an unlock it can equally do before the next step of this one,
+  // unless one of them accesses the guarded data without the lock.
+  const Reach reach = step == ThreadStep::unlock ? Reach::none : Reach::process;
+  constexpr std::uint64_t factor = 0x9e3779b97f4a7c15U;
+  run_.machine.scheduler.ask(reach,
+                             {.object = (member_.index + 1U) * factor + object,
+                              .writes = step != ThreadStep::load,
+                              .call = first_thread_step + static_cast<std::uint32_t>(step)});
 }
 
 bool SimInterceptor::wait_ready(std::span<const os::PollItem> items,

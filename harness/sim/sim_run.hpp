@@ -120,7 +120,7 @@ class SimInterceptor final : public PlanInterceptor {
   void signalled(os::Fd process, os::Signal signal) noexcept override;
 
   bool serialises() const noexcept override { return true; }
-  void ask() noexcept override;
+  void ask(ThreadStep step, std::uint64_t object) noexcept override;
   bool wait_ready(std::span<const os::PollItem> items,
                   std::optional<os::Instant> deadline) noexcept override;
   void wait_for(Wait reason, const void* thing) noexcept override;

@@ -1,10 +1,11 @@
 // DrainGuard: an object that threads use without a lock; the last of them destroys it.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <utility>
+
+#include "impl/os/atomic.hpp"
 
 namespace lastref::cache {
 
@@ -35,7 +36,7 @@ class DrainGuard {
     bool is_inside_;
   };
 
-  DrainGuard() = default;
+  explicit DrainGuard(os::Os& os) noexcept : state_(os, flags) {}
   DrainGuard(const DrainGuard&) = delete;
   DrainGuard& operator=(const DrainGuard&) = delete;
   ~DrainGuard() = default;
@@ -74,7 +75,7 @@ class DrainGuard {
     }
     // If a thread has entered since then, it will find the object shut, and is the last one.
     std::uint64_t expected = shut_bit;
-    if (state_.compare_exchange_strong(
+    if (state_.change(
             expected, shut_bit | going_bit, std::memory_order_acq_rel, std::memory_order_relaxed)) {
       value_.reset();
       // The last access: after it, a thread that waits may destroy this object.
@@ -82,7 +83,7 @@ class DrainGuard {
     }
   }
 
-  std::atomic<std::uint64_t> state_{flags};  // and the number of threads inside
+  os::Atomic<std::uint64_t> state_;  // flags, and the number of threads inside
   std::unique_ptr<T> value_;
 };
 

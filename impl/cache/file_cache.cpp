@@ -1,5 +1,4 @@
 // The caches of one process: a file without a name, and memory.
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 #include "impl/cache/snapshot.hpp"
 #include "impl/cache/space.hpp"
 #include "impl/cache/sweep.hpp"
+#include "impl/os/atomic.hpp"
 #include "impl/os/with_path.hpp"
 #include "impl/os/within_memory.hpp"
 
@@ -128,7 +128,8 @@ class CacheOfOne final : public Cache {
         numbers_(numbers),
         monitor_(options.is_thread_safe ? os.make_monitor() : nullptr),
         store_(std::move(store)),
-        is_bound_(is_bound || monitor_) {}
+        is_bound_(is_bound || monitor_),
+        inside_(os, 0) {}
   CacheOfOne(const CacheOfOne&) = delete;
   CacheOfOne& operator=(const CacheOfOne&) = delete;
   /// Calls of other threads that are running continue; the destructor waits for them.
@@ -315,7 +316,7 @@ class CacheOfOne final : public Cache {
   std::unique_ptr<Store> store_;
   std::unique_ptr<cache::Snapshot> loaded_;
   const bool is_bound_;
-  mutable std::atomic<std::uint64_t> inside_{0};
+  mutable os::Atomic<std::uint64_t> inside_;
   bool is_frozen_ = false;
 };
 

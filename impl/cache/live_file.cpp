@@ -1,6 +1,7 @@
 #include "impl/cache/live_file.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <utility>
 
@@ -69,7 +70,9 @@ LiveFile::LiveFile(os::Os& os, Files files, os::UniqueMap head, const LiveShape&
       file_(std::move(files.values)),
       slots_(std::move(files.slots)),
       head_(std::move(head)),
-      shape_(shape) {}
+      shape_(shape),
+      mapping_(os, nullptr),
+      old_mappings_(os, nullptr) {}
 
 LiveFile::~LiveFile() {
   drop_old_maps();
@@ -410,14 +413,14 @@ Result<const LiveFile::Mapping*> LiveFile::map_up_to(std::uint64_t end) {
   auto made = std::make_unique<Mapping>();
   made->map = std::make_shared<const os::UniqueMap>(std::move(map));
   made->end.store(there, std::memory_order_relaxed);
-  if (!mapping_.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) {
+  if (!mapping_.change(known, made.get(), std::memory_order_acq_rel, std::memory_order_acquire)) {
     os_.hit(Probe::map_raced);
     return map_up_to(end);  // Another thread was faster.
   }
   if (known != nullptr) {
     os_.hit(Probe::cache_mapped_anew);
     known->older = old_mappings_.load();
-    while (!old_mappings_.compare_exchange_weak(known->older, known)) {
+    while (!old_mappings_.change(known->older, known)) {
     }
   }
   return made.release();

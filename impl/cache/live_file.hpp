@@ -45,7 +45,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -58,6 +57,7 @@
 #include <lastref/owners.hpp>
 
 #include "impl/cache/layout.hpp"
+#include "impl/os/atomic.hpp"
 #include "impl/os/shared_word.hpp"
 
 namespace lastref::cache {
@@ -197,8 +197,8 @@ class LiveFile {
   os::UniqueMap head_;  // from the start to the last slot, shared
   LiveShape shape_;
   std::string id_;
-  std::atomic<Mapping*> mapping_{nullptr};
-  std::atomic<Mapping*> old_mappings_{nullptr};  // earlier values of mapping_
+  os::Atomic<Mapping*> mapping_;
+  os::Atomic<Mapping*> old_mappings_;  // earlier values of mapping_
 };
 
 }  // namespace lastref::cache

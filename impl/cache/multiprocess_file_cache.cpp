@@ -1,4 +1,3 @@
-#include <atomic>
 #include <charconv>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "impl/cache/slot_file.hpp"
 #include "impl/cache/snapshot.hpp"
 #include "impl/cache/sweep.hpp"
+#include "impl/os/atomic.hpp"
 #include "impl/os/with_path.hpp"
 #include "impl/os/within_memory.hpp"
 
@@ -86,7 +86,12 @@ class SharedFileCache final : public MultiprocessFileCache {
                   std::shared_ptr<References> references,
                   CacheOptions options,
                   std::uint64_t length)
-      : home_(os, std::move(references), std::move(options)), length_(length) {}
+      : home_(os, std::move(references), std::move(options)),
+        length_(length),
+        is_loading_(os, false),
+        closing_(os, 0),
+        live_(os),
+        loaded_(os) {}
   SharedFileCache(const SharedFileCache&) = delete;
   SharedFileCache& operator=(const SharedFileCache&) = delete;
   /// A call in another thread continues, and is waited for. The maps of the file are destroyed
@@ -193,7 +198,7 @@ class SharedFileCache final : public MultiprocessFileCache {
       }
       auto loaded = os::within_memory("a cache", [&] { return load(name, *live); });
       if (!loaded || !*loaded) {
-        is_loading_ = false;
+        is_loading_.store(false);
       }
       return loaded;
     });
@@ -325,8 +330,8 @@ class SharedFileCache final : public MultiprocessFileCache {
       owned_slot_file_;  // if they are in a file of their own; removed first
   std::string live_handle_;
   std::string loaded_handle_;
-  std::atomic<bool> is_loading_{false};
-  std::atomic<std::uint64_t> closing_{0};  // calls that remove the files after the last use
+  os::Atomic<bool> is_loading_;
+  os::Atomic<std::uint64_t> closing_;  // calls that remove the files after the last use
   // The current contents of the cache: one of the two, or nothing.
   mutable cache::DrainGuard<cache::LiveFile> live_;
   mutable cache::DrainGuard<cache::Snapshot> loaded_;

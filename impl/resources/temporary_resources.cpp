@@ -13,6 +13,7 @@
 #include <lastref/probe.hpp>
 #include <lastref/temporary_resources.hpp>
 
+#include "impl/os/atomic.hpp"
 #include "impl/os/folders.hpp"
 #include "impl/os/with_path.hpp"
 #include "impl/os/within_memory.hpp"
@@ -129,11 +130,11 @@ struct TemporaryResources::Folder {
 /// of other threads may not be over.
 struct TemporaryResources::SharedState {
   explicit SharedState(os::Os& os, TemporaryResources* of)
-      : monitor(os.make_monitor()), manager(of) {}
+      : monitor(os.make_monitor()), running_calls(os, 0), is_closing(os, false), manager(of) {}
 
   std::unique_ptr<os::Monitor> monitor;
-  std::atomic<std::size_t> running_calls = 0;
-  std::atomic<bool> is_closing = false;
+  os::Atomic<std::size_t> running_calls;
+  os::Atomic<bool> is_closing;
   // Accessed with the monitor held.
   TemporaryResources* manager;  ///< None after its destruction.
   bool is_at_exit = false;
@@ -143,14 +144,14 @@ struct TemporaryResources::SharedState {
 class TemporaryResources::CallGuard {
  public:
   explicit CallGuard(std::shared_ptr<SharedState> shared) : shared_(std::move(shared)) {
-    ++shared_->running_calls;
+    shared_->running_calls.fetch_add(1);
   }
   CallGuard(const CallGuard&) = delete;
   CallGuard& operator=(const CallGuard&) = delete;
   CallGuard(CallGuard&& other) noexcept = default;
   CallGuard& operator=(CallGuard&& other) = delete;
   ~CallGuard() {
-    if (shared_ && --shared_->running_calls == 0 && shared_->is_closing) {
+    if (shared_ && shared_->running_calls.fetch_sub(1) == 1 && shared_->is_closing.load()) {
       const os::MonitorLock held(*shared_->monitor);
       shared_->monitor->notify_all();
     }
@@ -604,8 +605,8 @@ TemporaryResources::~TemporaryResources() {
     return;
   }
   const os::MonitorLock held(*monitor_);
-  shared_->is_closing = true;
-  while (shared_->running_calls > 0) {
+  shared_->is_closing.store(true);
+  while (shared_->running_calls.load() > 0) {
     monitor_->wait();
   }
   shared_->manager = nullptr;

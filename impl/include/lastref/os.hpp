@@ -427,6 +427,9 @@ class Os {
   virtual void step(Step) noexcept {}
   /// Passes the step of a word in a shared map. The caller accesses the word when this returns.
   virtual void touch(const WordAccess&) noexcept {}
+  /// Passes the step of an atomic object that threads of this process share. The caller accesses it
+  /// when this returns.
+  virtual void access_atomic(const void* /*object*/, bool /*writes*/) noexcept {}
   /// Reports that a condition was met which a campaign has to meet. Nothing depends on it.
   virtual void hit(Probe) noexcept {}
 

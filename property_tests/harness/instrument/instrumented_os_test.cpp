@@ -8,6 +8,7 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -17,6 +18,7 @@
 #include <lastref/owners.hpp>
 #include <lastref/probe.hpp>
 
+#include "impl/os/atomic.hpp"
 #include "property_tests/harness/instrument/told_os.hpp"
 
 namespace lastref::harness {
@@ -48,6 +50,49 @@ class RecordingInterceptor final : public Interceptor {
   std::vector<Call> befores_;
   std::vector<Call> afters_;
 };
+
+/// Records the steps of threads.
+class StepInterceptor final : public Interceptor {
+ public:
+  bool serialises() const noexcept override { return true; }
+  void ask(ThreadStep step, std::uint64_t object) noexcept override {
+    steps.emplace_back(step, object);
+  }
+
+  std::vector<std::pair<ThreadStep, std::uint64_t>> steps;
+};
+
+TEST(InstrumentedOsOfThreads, offers_the_turn_at_each_step_on_what_threads_share) {
+  os::KernelOs kernel;
+  StepInterceptor interceptor;
+  InstrumentedOs os(kernel, interceptor);
+  const std::unique_ptr<os::Monitor> first = os.make_monitor();
+  const std::unique_ptr<os::Monitor> second = os.make_monitor();
+  os::Atomic<int> flag(os, 0);
+  const os::Atomic<int> other(os, 3);
+  second->lock();
+  second->notify_all();
+  second->unlock();
+  first->lock();
+  flag.store(1);
+  EXPECT_EQ(other.load(), 3);
+  EXPECT_EQ(flag.fetch_add(1), 1);
+  int expected = 1;
+  EXPECT_FALSE(flag.change(expected, 5));
+  EXPECT_EQ(expected, 2);
+  first->unlock();
+  const auto step = [](ThreadStep kind, std::uint64_t object) { return std::pair(kind, object); };
+  EXPECT_EQ(interceptor.steps,
+            (std::vector{step(ThreadStep::lock, 1),
+                         step(ThreadStep::notify, 1),
+                         step(ThreadStep::unlock, 1),
+                         step(ThreadStep::lock, 0),
+                         step(ThreadStep::store, 2),
+                         step(ThreadStep::load, 3),
+                         step(ThreadStep::store, 2),
+                         step(ThreadStep::store, 2),
+                         step(ThreadStep::unlock, 0)}));
+}
 
 /// Faults are truthful: close does close, and a name that is reported missing is missing.
 bool is_made_all_the_same(Call call, int error) {

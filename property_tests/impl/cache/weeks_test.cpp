@@ -159,7 +159,8 @@ struct SlowToGo {
 TEST(LeasedThing, is_in_use_until_the_last_who_left_has_destroyed_it_E9) {
   std::atomic<bool> is_going{false};
   std::atomic<bool> may_go{false};
-  cache::DrainGuard<SlowToGo> guarded;
+  os::KernelOs os;
+  cache::DrainGuard<SlowToGo> guarded(os);
   EXPECT_TRUE(guarded.is_idle());
   guarded.open(std::make_unique<SlowToGo>(is_going, may_go));
   EXPECT_TRUE(guarded.is_idle());
