@@ -1,7 +1,9 @@
 #include "harness/explore/hunt.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -17,15 +19,22 @@
 namespace lastref::harness {
 namespace {
 
-/// The number of runs of a scenario before the next one has its turn.
-constexpr std::uint64_t runs_in_turn = 50;
+/// Runs of a scenario before the next one has its turn. Few: most races show within a few runs of
+/// the right scenario, so the time to the first find is the time of the first round. More for a
+/// scenario with more schedules: it has more questions.
+std::uint64_t runs_in_turn_of(std::size_t deviations) {
+  return std::clamp(
+      static_cast<std::uint64_t>(std::sqrt(deviations) / 2), std::uint64_t{2}, std::uint64_t{40});
+}
+
 /// Two runs of three have a fault, one of six has two.
 constexpr std::uint64_t kinds_of_run = 6;
 
-/// One answer other than the usual one.
+/// One answer other than the usual one, or the pause of one actor.
 struct Deviation {
   std::size_t question = 0;
   std::uint32_t answer = 0;
+  Switches pause = {};
 };
 
 /// What is known of a scenario.
@@ -37,17 +46,32 @@ struct Quarry {
   std::shared_ptr<const RunEstimate> estimate;
   std::vector<Deviation> deviations;
   std::size_t deviations_given = 0;
+  std::uint64_t runs_in_turn = 1;
+  bool is_turn_of_deviation = false;  ///< Every other run is one, until all were made.
   std::uint64_t random_runs = 0;
   std::set<std::uint64_t> orders;
   std::set<std::string> claims;  ///< Violated ones
 };
 
-std::vector<Deviation> deviations_of(const Outcome& clean) {
+/// In random order: neighbours in a run mostly have the same result.
+std::vector<Deviation> deviations_of(const Outcome& clean, std::uint64_t chance) {
   std::vector<Deviation> all;
   for (std::size_t question = 0; question < clean.options.size(); ++question) {
     for (std::uint32_t answer = 1; answer < clean.options[question]; ++answer) {
       all.push_back({.question = question, .answer = answer});
     }
+  }
+  std::map<std::uint32_t, std::uint32_t> steps;
+  for (const ActorSteps& each : *clean.estimate) {
+    steps[each.actor] += each.steps;
+  }
+  for (const auto& [actor, count] : steps) {
+    for (std::uint32_t step = 0; step < count && steps.size() > 1; ++step) {
+      all.push_back({.pause = {{.kind = Switch::Kind::pause, .from = actor, .step = step}}});
+    }
+  }
+  for (std::size_t left = all.size(); left > 1; --left) {
+    std::swap(all[left - 1], all[next_random(chance) % left]);
   }
   return all;
 }
@@ -112,7 +136,7 @@ class Hunt {
   HuntResults results_;
   std::vector<Quarry> quarries_;
   std::size_t turn_ = 0;
-  std::uint64_t given_in_turn_ = 0;
+  std::uint64_t left_in_turn_ = 1;
   std::uint64_t given_ = 0;
   std::size_t orders_ = 0;
 };
@@ -120,16 +144,16 @@ class Hunt {
 std::optional<Job> Hunt::next() {
   // A scenario is passed over until its clean run is over, unless there is no other.
   for (std::size_t tried = 0; !is_over() && tried <= quarries_.size() + 1; ++tried) {
-    if (given_in_turn_ == runs_in_turn) {
-      given_in_turn_ = 0;
+    if (left_in_turn_ == 0) {
       turn_ = (turn_ + 1) % quarries_.size();
+      left_in_turn_ = quarries_[turn_].runs_in_turn;
     }
     if (std::optional<Job> job = next_of(turn_, tried > quarries_.size())) {
-      ++given_in_turn_;
+      --left_in_turn_;
       job->number = given_++;
       return job;
     }
-    given_in_turn_ = runs_in_turn;
+    left_in_turn_ = 0;
   }
   return std::nullopt;
 }
@@ -146,15 +170,20 @@ std::optional<Job> Hunt::next_of(std::size_t index, bool may_repeat) {
     job.plan.wants_crossings = true;
     job.plan.wants_allocations = options_.has_faults;
     job.plan.parameters = unusual(quarry.scenario->parameters, options_.parameters);
-  } else if (quarry.deviations_given < quarry.deviations.size() && !draws_text(quarry)) {
+  } else if (quarry.deviations_given < quarry.deviations.size() && quarry.is_turn_of_deviation &&
+             !draws_text(quarry)) {
     const Deviation& deviation = quarry.deviations[quarry.deviations_given++];
     job.phase = CampaignPhase::matrix;
-    job.plan.choices.assign(deviation.question + 1, 0);
-    job.plan.choices.back() = deviation.answer;
+    job.plan.switches = deviation.pause;
+    if (deviation.pause.empty()) {
+      job.plan.choices.assign(deviation.question + 1, 0);
+      job.plan.choices.back() = deviation.answer;
+    }
     job.plan.parameters = unusual(quarry.scenario->parameters, options_.parameters);
   } else {
     job.plan = draw(quarry);
   }
+  quarry.is_turn_of_deviation = !quarry.is_turn_of_deviation;
   job.plan.wants_estimate = true;
   return job;
 }
@@ -168,7 +197,8 @@ bool Hunt::draws_text(const Quarry& quarry) const {
 
 Plan Hunt::draw(Quarry& quarry) {
   const std::uint64_t number = quarry.random_runs++;
-  std::uint64_t chance = options_.seed + number * 0x9e3779b97f4a7c15U;
+  std::uint64_t chance = options_.seed;
+  chance = next_random(chance) + number;
   Plan plan;
   plan.seed = next_random(chance);
   plan.estimate = quarry.estimate;
@@ -226,8 +256,9 @@ bool Hunt::is_new(const Job& job, const Outcome& outcome) const {
 void Hunt::learn(Quarry& quarry, HuntedScenario& row, const Outcome& clean) const {
   quarry.is_known = true;
   quarry.estimate = clean.estimate;
-  quarry.deviations = deviations_of(clean);
+  quarry.deviations = deviations_of(clean, options_.seed);
   row.deviations.total = quarry.deviations.size();
+  quarry.runs_in_turn = runs_in_turn_of(quarry.deviations.size());
   if (options_.has_faults && quarry.scenario->in_matrix()) {
     std::vector<Crossing> all = clean.crossings;
     all.insert(all.end(), clean.allocations.begin(), clean.allocations.end());
@@ -261,6 +292,7 @@ void Hunt::account(const Done& done) {
          .run = done.job.number,
          .repeats = done.again && done.again->findings == done.outcome.findings,
          .replay = replay_command(row.name, done.job.plan, worlds_.front()->name()),
+         .switches = done.switches,
          .last_crossings = done.outcome.last_crossings});
   }
   results_.runs_with_findings += done.outcome.findings.empty() ? 0U : 1U;
@@ -287,6 +319,42 @@ void Hunt::note_moment() {
   results_.curve.push_back({.runs = results_.runs, .seconds = now() - started_, .orders = orders_});
 }
 
+std::string coverage_of(const HuntResults& results) {
+  constexpr std::string_view row = "{:<56} {:>8} {:>16} {:>8} {:>11}\n";
+  std::string text = fmt::format(row, "scenario", "runs", "deviations", "orders", "violations");
+  for (const HuntedScenario& each : results.scenarios) {
+    text += fmt::format(row,
+                        each.name,
+                        each.runs,
+                        fmt::format("{} of {}", each.deviations.executed, each.deviations.total),
+                        each.orders,
+                        each.violations);
+  }
+  text += fmt::format(row, "policy", "runs", "", "new", "found first");
+  for (const HuntedPolicy& each : results.policies) {
+    text += fmt::format(row, name_of(each.name), each.runs, "", each.new_orders, each.found);
+  }
+  text += "orders of conflicting steps seen after";
+  for (const HuntMoment& each : results.curve) {
+    text += fmt::format(" {} runs: {},", each.runs, each.orders);
+  }
+  text.back() = '\n';
+  return text;
+}
+
+std::string verdict_of(const HuntResults& results) {
+  return fmt::format(
+      "{} runs of {} scenarios in {:.1f} s, {:.0f} a second; {} with findings, {} "
+      "distinct{}",
+      results.runs,
+      results.scenarios.size(),
+      results.seconds,
+      static_cast<double>(results.runs) / std::max(results.seconds, 0.001),
+      results.runs_with_findings,
+      results.violations.size(),
+      results.interrupted ? "; interrupted" : "");
+}
+
 }  // namespace
 
 HuntResults hunt(std::span<World* const> worlds, const HuntOptions& options) {
@@ -296,41 +364,28 @@ HuntResults hunt(std::span<World* const> worlds, const HuntOptions& options) {
 Report report_of(const HuntResults& results) {
   Report report{.verb = "hunt",
                 .exit = results.violations.empty() ? Exit::clean : Exit::violation,
+                .verdict = verdict_of(results),
+                .after = coverage_of(results),
                 .seconds = results.seconds};
   for (const Violation& each : results.violations) {
     add(report, each);
   }
-  constexpr std::string_view row = "{:<56} {:>8} {:>16} {:>8} {:>11}\n";
-  report.after = fmt::format(row, "scenario", "runs", "deviations", "orders", "violations");
-  for (const HuntedScenario& each : results.scenarios) {
-    report.after +=
-        fmt::format(row,
-                    each.name,
-                    each.runs,
-                    fmt::format("{} of {}", each.deviations.executed, each.deviations.total),
-                    each.orders,
-                    each.violations);
-  }
-  report.after += fmt::format(row, "policy", "runs", "", "new", "found first");
-  for (const HuntedPolicy& each : results.policies) {
-    report.after +=
-        fmt::format(row, name_of(each.name), each.runs, "", each.new_orders, each.found);
-  }
-  report.after += "orders of conflicting steps seen after";
-  for (const HuntMoment& each : results.curve) {
-    report.after += fmt::format(" {} runs: {},", each.runs, each.orders);
-  }
-  report.after.back() = '\n';
-  report.verdict = fmt::format(
-      "{} runs of {} scenarios in {:.1f} s, {:.0f} a second; {} with findings, {} distinct{}",
-      results.runs,
-      results.scenarios.size(),
-      results.seconds,
-      static_cast<double>(results.runs) / std::max(results.seconds, 0.001),
-      results.runs_with_findings,
-      results.violations.size(),
-      results.interrupted ? "; interrupted" : "");
   return report;
+}
+
+void add_to(Report& report, const HuntResults& results) {
+  for (const Violation& each : results.violations) {
+    add(report, each);
+  }
+  report.after = coverage_of(results) +
+                 fmt::format("hunt: {} ({:.0f} % of the time)\n\n",
+                             verdict_of(results),
+                             100 * results.seconds / std::max(report.seconds, 0.001)) +
+                 report.after;
+  if (!results.violations.empty() && report.exit != Exit::violation) {
+    report.exit = Exit::violation;
+    report.verdict = "hunt: " + verdict_of(results);
+  }
 }
 
 }  // namespace lastref::harness

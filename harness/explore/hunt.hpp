@@ -1,9 +1,10 @@
 // Hunt: searches the schedules of scenarios in the simulated kernel for violations.
 //
-// It takes the scenarios in turn. Of each it first tries all single deviations from the usual
-// order, which are few and show every race that one preemption shows. Then it draws runs: a
-// schedule policy, values of parameters, and in most runs a fault or two of the matrix. A policy is
-// drawn more often if its runs have had orders of conflicting steps that no run had before.
+// It takes the scenarios in turn. Of each it alternates between two searches. One tries all single
+// deviations from the usual order, which are few and show every race that one preemption shows. The
+// other draws runs: a schedule policy, values of parameters, and in most runs a fault or two of the
+// matrix. A policy is drawn more often if its runs have had orders of conflicting steps that no run
+// had before.
 //
 // The run `number` of a seed is always the same in its scenario, parameters and faults, but its
 // policy depends on the runs before it. Each violation is reported with the answers that repeat it.
@@ -24,6 +25,11 @@
 #include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
+
+/// The number of runs of each scenario in the hunt of a gate,
+inline constexpr std::uint64_t hunt_runs_usual = 200;
+/// and in one of some scenarios, or of everything.
+inline constexpr std::uint64_t hunt_runs_in_full = 600;
 
 struct HuntOptions {
   std::vector<const Scenario*> scenarios = {};
@@ -77,5 +83,7 @@ HuntResults hunt(std::span<World* const> worlds, const HuntOptions& options);
 
 /// The violations, a line for each scenario and policy, and the totals.
 Report report_of(const HuntResults& results);
+/// Adds them to the report of a gate that was preceded by the hunt.
+void add_to(Report& report, const HuntResults& results);
 
 }  // namespace lastref::harness

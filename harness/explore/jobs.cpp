@@ -42,7 +42,7 @@ void work(World& world, const JobQueue& queue, std::mutex& turn) {
       shrinks = queue.is_new(done.job, done.outcome);
     }
     if (shrinks) {
-      shrink(world, scenario, done.job.plan, done.outcome);
+      done.switches = shrink(world, scenario, done.job.plan, done.outcome);
     }
     if (done.job.twice) {
       const std::lock_guard held(turn);

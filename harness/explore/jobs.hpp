@@ -26,6 +26,7 @@ struct Done {
   Job job;
   Outcome outcome;
   std::optional<Outcome> again;  ///< If it was to be run twice, or has findings.
+  std::size_t switches = 0;      ///< Switches and pauses of its schedule, if it was shrunk
   double seconds = 0;            ///< for all of it
 };
 

@@ -84,6 +84,7 @@ void ReportBuilder::add_violations(CampaignResults& report,
                         .run = done.job.number,
                         .repeats = done.again && claims(*done.again, finding.claim),
                         .replay = replay_command(scenario.name, done.job.plan, world_),
+                        .switches = done.switches,
                         .last_crossings = done.outcome.last_crossings};
     keep_first(group, std::move(violation));
   }

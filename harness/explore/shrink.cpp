@@ -13,6 +13,9 @@ namespace {
 /// The number of runs in which a schedule is shrunk, and that for a plan with texts.
 constexpr int tries_to_shrink = 500;
 constexpr int tries_with_texts = 600;
+/// The number of runs in which pauses are tried instead of switches, if there are more than wanted.
+constexpr int tries_with_pauses = 300;
+constexpr std::size_t switches_wanted = 3;
 
 /// A text that says less may need another schedule: the number of random ones that are tried.
 constexpr std::uint64_t other_schedules = 2;
@@ -34,7 +37,7 @@ class Shrinking {
         outcome_(outcome),
         is_random_(plan.seed.has_value()) {}
 
-  void run() {
+  std::size_t run() {
     leave_out_parameters();
     const bool has_texts = has_text(scenario_.parameters, plan_.parameters);
     tries_max_ = has_texts ? tries_with_texts : tries_to_shrink;
@@ -46,7 +49,9 @@ class Shrinking {
       leave_out_switches();
       is_smaller = has_fewer_faults || has_less_text;
     }
+    take_pauses();
     take_answers();
+    return switches_;
   }
 
  private:
@@ -60,6 +65,7 @@ class Shrinking {
   bool leave_out_text_of(const DeclaredParameter& parameter);
   bool take_in_another_schedule(const Plan& tried);
   void leave_out_switches();
+  void take_pauses();
   void take_answers();
 
   World& world_;
@@ -67,6 +73,7 @@ class Shrinking {
   Plan& plan_;
   Outcome& outcome_;
   bool is_random_;
+  std::size_t switches_ = 0;
   int tries_ = 0;
   int tries_max_ = tries_to_shrink;
 };
@@ -183,19 +190,43 @@ void Shrinking::leave_out_switches() {
   }
 }
 
-void Shrinking::take_answers() {
-  if (!plan_.switches.empty()) {
-    Plan listed = plan_;
-    listed.choices = outcome_.choices;
-    listed.switches.clear();
-    take(std::move(listed));
+/// Many switches are often the effect of few pauses.
+void Shrinking::take_pauses() {
+  if (plan_.switches.size() <= switches_wanted) {
+    return;
   }
+  tries_max_ = tries_ + tries_with_pauses;
+  const Plan before = plan_;
+  Outcome before_outcome = outcome_;
+  Plan paused = plan_;
+  for (Switch& each : paused.switches) {
+    each.kind = each.kind == Switch::Kind::actor ? Switch::Kind::pause : each.kind;
+  }
+  if (take(std::move(paused))) {
+    leave_out_switches();
+  }
+  if (plan_.switches.size() > before.switches.size()) {
+    plan_ = before;
+    outcome_ = std::move(before_outcome);
+  }
+}
+
+/// As a list of answers, which each world accepts.
+void Shrinking::take_answers() {
+  if (plan_.switches.empty()) {
+    return;
+  }
+  Plan listed = plan_;
+  listed.choices = outcome_.choices;
+  listed.switches.clear();
+  switches_ = plan_.switches.size();
+  take(std::move(listed));
 }
 
 }  // namespace
 
-void shrink(World& world, const Scenario& scenario, Plan& plan, Outcome& outcome) {
-  Shrinking(world, scenario, plan, outcome).run();
+std::size_t shrink(World& world, const Scenario& scenario, Plan& plan, Outcome& outcome) {
+  return Shrinking(world, scenario, plan, outcome).run();
 }
 
 }  // namespace lastref::harness

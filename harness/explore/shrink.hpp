@@ -11,6 +11,7 @@ namespace lastref::harness {
 /// answers, which each world accepts.
 ///
 /// @param plan     of the run; replaced, as is its outcome.
-void shrink(World& world, const Scenario& scenario, Plan& plan, Outcome& outcome);
+/// @return         the number of switches and pauses that remain; 0 if the plan had only answers.
+std::size_t shrink(World& world, const Scenario& scenario, Plan& plan, Outcome& outcome);
 
 }  // namespace lastref::harness

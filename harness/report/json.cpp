@@ -13,6 +13,7 @@ Json json_of(const Violation& violation) {
           {"seen", violation.seen},
           {"repeats", violation.repeats},
           {"replay", violation.replay},
+          {"switches", violation.switches},
           {"last_crossings", violation.last_crossings}};
 }
 

@@ -29,9 +29,10 @@ struct Violation {
   std::string scenario;
   std::string claim;
   std::string seen;
-  std::size_t run = 0;   ///< Runs are numbered as they were planned.
-  bool repeats = false;  ///< A second run of the same plan violated the same claim.
-  std::string replay;    ///< The command that repeats it.
+  std::size_t run = 0;       ///< Runs are numbered as they were planned.
+  bool repeats = false;      ///< A second run of the same plan violated the same claim.
+  std::string replay;        ///< The command that repeats it.
+  std::size_t switches = 0;  ///< Switches and pauses of its schedule; 0: the usual one, or unknown
   std::vector<std::string> last_crossings;
   /// The processes that were killed at a time that no command repeats; empty: there are none.
   std::string killed = {};

@@ -71,6 +71,9 @@ std::string to_text(const Violation& violation) {
   if (!violation.killed.empty()) {
     text += fmt::format("  killed        {}\n", violation.killed);
   }
+  if (violation.switches > 0) {
+    text += fmt::format("  schedule      {} switches or pauses\n", violation.switches);
+  }
   text += fmt::format("  reproduce     {}\n", violation.replay);
   if (!violation.standard_error.empty()) {
     text += fmt::format("standard error of the run:\n{}\n", violation.standard_error);
