@@ -14,6 +14,7 @@
 #include "harness/cli/option_kinds.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/explore/campaign.hpp"
+#include "harness/explore/hunt.hpp"
 #include "harness/mutant/hunter.hpp"
 
 namespace lastref::harness {
@@ -91,6 +92,15 @@ CLI::App* add_gate(CLI::App& app, GateOptions& options) {
                    fmt::format("Maximum number of random runs; 0 runs only the matrix, without "
                                "random runs. Not given: {} without --budget",
                                random_runs_usual))
+      ->check(whole_number());
+  verb->add_option(
+          "--hunt",
+          options.hunt_runs,
+          fmt::format("Runs for each scenario of the hunt that precedes the matrix, in the "
+                      "simulated kernel; 0: no hunt. Not given: {}, or {} with --full, "
+                      "--scenario or --row",
+                      hunt_runs_usual,
+                      hunt_runs_in_full))
       ->check(whole_number());
   verb->add_option(
           "--require", options.required, "Worlds that must be fully available; else exit 2")

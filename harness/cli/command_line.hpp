@@ -51,6 +51,7 @@ struct GateOptions {
   std::string resume;
   std::uint64_t seed = 1;
   std::optional<std::uint64_t> random_runs;  ///< Maximum; none: the usual number.
+  std::optional<std::uint64_t> hunt_runs;    ///< of each scenario; none: the usual number
   std::string only;
   std::vector<std::string> required;
   unsigned worlds = 0;  ///< 0: the usual number

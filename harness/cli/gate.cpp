@@ -12,6 +12,7 @@
 #include "harness/cli/scenarios.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/explore/campaign.hpp"
+#include "harness/explore/hunt.hpp"
 #include "harness/explore/plans.hpp"
 #include "harness/kernel/kernel_world.hpp"
 #include "harness/platform/hash.hpp"
@@ -23,6 +24,9 @@
 
 namespace lastref::harness {
 namespace {
+
+/// of the time of a gate with a budget
+constexpr double share_of_hunt = 0.25;
 
 /// The scenarios that the pattern matches. One that is not in the gate has to be named exactly.
 std::vector<const Scenario*> select(const std::string& pattern, const std::string& row) {
@@ -85,6 +89,12 @@ class Gate {
     campaign_.memory = &memory_;
     campaign_.is_interrupted = Interruption::happened;
     const Interruption interruption;
+    const std::optional<HuntResults> hunted = hunt_first();
+    if (hunted && !hunted->violations.empty() && options_.first) {
+      line.end();
+      write(report_of(*hunted));
+      return;
+    }
     CampaignResults results = run_campaign(invocation_.worlds.all(), campaign_);
     line.end();
     if (results.interrupted) {
@@ -93,11 +103,53 @@ class Gate {
     results.worlds = invocation_.worlds.report();
     results.bare_loop_per_second = invocation_.worlds.bare_loops();
     results.notes = notes_;
-    output_.write(
-        report_of(results), output_.takes_standard_output() ? std::cerr : std::cout, invocation_);
+    Report report = report_of(results);
+    if (hunted) {
+      report.seconds += hunted->seconds;
+      add_to(report, *hunted);
+    }
+    write(report);
   }
 
  private:
+  void write(const Report& report) {
+    output_.write(report, output_.takes_standard_output() ? std::cerr : std::cout, invocation_);
+  }
+
+  /// Searches the schedules of the scenarios before their faults: it is fast, because it is in the
+  /// simulated kernel. No hunt if faults of one kind are wanted, or one ambient.
+  std::optional<HuntResults> hunt_first() const {
+    HuntOptions hunted;
+    for (const Scenario* each : campaign_.scenarios) {
+      if (!each->kernel_only && each->in_matrix()) {
+        hunted.scenarios.push_back(each);
+      }
+    }
+    const std::uint64_t runs =
+        options_.hunt_runs.value_or(campaign_.full ? hunt_runs_in_full : hunt_runs_usual);
+    if (hunted.scenarios.empty() || runs == 0 || !options_.only.empty() ||
+        campaign_.only_ambients) {
+      return std::nullopt;
+    }
+    hunted.parameters = campaign_.parameters;
+    hunted.draws_parameters = campaign_.draws_parameters;
+    hunted.seed = options_.seed;
+    hunted.runs_max = runs * hunted.scenarios.size();
+    if (options_.budget) {
+      hunted.budget = *options_.budget * share_of_hunt;
+    }
+    hunted.stop_at_first = options_.first;
+    hunted.is_interrupted = Interruption::happened;
+    hunted.progress = campaign_.progress;
+    std::vector<std::unique_ptr<World>> owned;
+    std::vector<World*> worlds;
+    for (std::size_t each = 0; each < invocation_.worlds.all().size(); ++each) {
+      owned.push_back(std::make_unique<SimWorld>(sim_options_of_verbs));
+      worlds.push_back(owned.back().get());
+    }
+    return hunt(worlds, hunted);
+  }
+
   double usual_share() const {
     const bool is_long = invocation_.worlds.kind() == "kernel" && !campaign_.full &&
                          options_.ambient.empty() && !campaign_.only_ambients;

@@ -64,7 +64,7 @@ Worlds Worlds::start(std::span<const char* const> arguments) {
   const unsigned cores = std::max(std::thread::hardware_concurrency(), 1U);
   for (unsigned i = 0; i < number; ++i) {
     if (worlds.kind_ == "sim") {
-      worlds.owned_.push_back(std::make_unique<SimWorld>(SimOptions{.late_words = true}));
+      worlds.owned_.push_back(std::make_unique<SimWorld>(sim_options_of_verbs));
     } else {
       auto world =
           std::make_unique<KernelWorld>(KernelOptions{.scenarios = &catalog(), .core = i % cores});

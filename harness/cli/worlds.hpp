@@ -10,8 +10,12 @@
 
 #include "harness/report/campaign_results.hpp"
 #include "harness/scenario/world.hpp"
+#include "harness/sim/sim_world.hpp"
 
 namespace lastref::harness {
+
+/// Of each simulated world of a verb.
+inline const SimOptions sim_options_of_verbs = {.late_words = true, .arena = true};
 
 class Worlds {
  public:
