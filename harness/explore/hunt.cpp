@@ -124,6 +124,7 @@ class Hunt {
   std::optional<Job> next_of(std::size_t index, bool may_repeat);
   bool draws_text(const Quarry& quarry) const;
   Plan draw(Quarry& quarry);
+  bool has_policy(PolicyName name) const;
   PolicyName draw_policy(std::uint64_t& chance) const;
   bool is_new(const Job& job, const Outcome& outcome) const;
   void learn(Quarry& quarry, HuntedScenario& row, const Outcome& clean) const;
@@ -218,7 +219,15 @@ Plan Hunt::draw(Quarry& quarry) {
                 : draw_parameters(
                       quarry.scenario->parameters, options_.parameters, options_.seed + number);
   plan.policy = draw_policy(chance);
+  // It changes the order where the fault is.
+  if (!plan.faults.empty() && has_policy(PolicyName::delays) && next_random(chance) % 2 == 0) {
+    plan.policy = PolicyName::delays;
+  }
   return plan;
+}
+
+bool Hunt::has_policy(PolicyName name) const {
+  return std::ranges::find(results_.policies, name, &HuntedPolicy::name) != results_.policies.end();
 }
 
 /// By what each has found per run. Also the least successful one keeps a share.
