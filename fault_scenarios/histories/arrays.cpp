@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "fault_scenarios/histories/history.hpp"
 #include "fault_scenarios/support/array_travel.hpp"
+#include "fault_scenarios/support/history.hpp"
 #include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {

@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "fault_scenarios/histories/history.hpp"
+#include "fault_scenarios/support/history.hpp"
 #include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {

@@ -5,7 +5,7 @@
 
 #include <lastref/temporary_resources.hpp>
 
-#include "fault_scenarios/histories/history.hpp"
+#include "fault_scenarios/support/history.hpp"
 #include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {

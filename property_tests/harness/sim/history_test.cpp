@@ -1,5 +1,5 @@
 // history_test: histories are read back, refused with the reason, and reduced.
-#include "fault_scenarios/histories/history.hpp"
+#include "fault_scenarios/support/history.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "fault_scenarios/histories/history.hpp"
+#include "fault_scenarios/support/history.hpp"
 
 #include <algorithm>
 #include <iterator>
