@@ -831,7 +831,12 @@ void Client::State::handle_tracker_death(std::string& notice) {
     give_up_on_program(how);
     return;
   }
+  // Before anything is changed: without memory for a text, the death is handled again later.
   std::string starting = "lastref: the tracker " + how + "; starting another";
+  std::string subject = "the tracker " + how + ", again and again";
+  if (!came_up_ && ended && *ended && !(*ended)->killed && (*ended)->code == could_not) {
+    subject.append(" (unless it has reported the reason: ").append(how_to_guard_main).append(")");
+  }
   tracker_.close_quietly();
   announced_ = false;
   // A tracker that only receives our holdings may die of the next event, and so may all others.
@@ -840,10 +845,6 @@ void Client::State::handle_tracker_death(std::string& notice) {
   }
   if (trackers_ >= trackers_max) {
     os_.hit(Probe::trackers_given_up);
-    std::string subject = "the tracker " + how + ", again and again";
-    if (!came_up_ && ended && *ended && !(*ended)->killed && (*ended)->code == could_not) {
-      subject.append(" (unless it has reported the reason: ").append(how_to_guard_main).append(")");
-    }
     give_up({.code = std::errc::connection_aborted,
              .call = Call::spawn,
              .subject = std::move(subject)});
