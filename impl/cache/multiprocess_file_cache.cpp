@@ -88,7 +88,7 @@ class SharedFileCache final : public MultiprocessFileCache {
                   std::uint64_t length)
       : home_(os, std::move(references), std::move(options)),
         length_(length),
-        is_loading_(os, false),
+        is_loading_(os, /*value=*/false),
         closing_(os, 0),
         live_(os),
         loaded_(os) {}
@@ -192,13 +192,13 @@ class SharedFileCache final : public MultiprocessFileCache {
     return os::within_memory("a cache", [&]() -> Result<bool> {
       LASTREF_CHECK(check_owner("preload"));
       const Live live(live_);
-      if (!live || live->is_frozen() || is_loading_.exchange(true)) {
+      if (!live || live->is_frozen() || is_loading_.exchange(/*value=*/true)) {
         home_.report([&] { return "not loaded, because the cache is frozen or closed: " + name; });
         return false;
       }
       auto loaded = os::within_memory("a cache", [&] { return load(name, *live); });
       if (!loaded || !*loaded) {
-        is_loading_.store(false);
+        is_loading_.store(/*value=*/false);
       }
       return loaded;
     });

@@ -130,7 +130,10 @@ struct TemporaryResources::Folder {
 /// of other threads may not be over.
 struct TemporaryResources::SharedState {
   explicit SharedState(os::Os& os, TemporaryResources* of)
-      : monitor(os.make_monitor()), running_calls(os, 0), is_closing(os, false), manager(of) {}
+      : monitor(os.make_monitor()),
+        running_calls(os, 0),
+        is_closing(os, /*value=*/false),
+        manager(of) {}
 
   std::unique_ptr<os::Monitor> monitor;
   os::Atomic<std::size_t> running_calls;
@@ -605,7 +608,7 @@ TemporaryResources::~TemporaryResources() {
     return;
   }
   const os::MonitorLock held(*monitor_);
-  shared_->is_closing.store(true);
+  shared_->is_closing.store(/*value=*/true);
   while (shared_->running_calls.load() > 0) {
     monitor_->wait();
   }
