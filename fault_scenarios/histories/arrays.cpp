@@ -42,16 +42,8 @@ class Model final : public HistoryModel {
   bool is_sensible(const HistoryOperation& operation) const override {
     const std::string& verb = operation.verb;
     const std::string& process = operation.process;
-    if (gone_.contains(process)) {
-      return false;
-    }
-    if (verb == "exit") {
-      return process != "root" && seen_.contains(process);
-    }
-    if (verb == "kill") {
-      const std::string& target = operation.object();
-      return target == "tracker" ||
-             (target != process && seen_.contains(target) && !gone_.contains(target));
+    if (const auto sensible = presence_.is_sensible(operation)) {
+      return *sensible;
     }
     if (verb == "send") {
       return has_.contains({process, operation.object(1)}) && !sent_.contains(operation.object());
@@ -61,7 +53,7 @@ class Model final : public HistoryModel {
     }
     if (verb == "arrived") {
       const auto sent = sent_.find(operation.object());
-      return sent != sent_.end() && sent->second == process && seen_.size() > 1;
+      return sent != sent_.end() && sent->second == process && presence_.seen() > 1;
     }
     if (verb == "copy" || verb == "drop") {
       return has_.contains({process, operation.object()});
@@ -72,10 +64,8 @@ class Model final : public HistoryModel {
   void apply(const HistoryOperation& operation) override {
     const std::string& verb = operation.verb;
     const std::string& process = operation.process;
-    seen_.insert(process);
-    if (verb == "exit" || verb == "kill") {
-      gone_.insert(verb == "exit" ? process : operation.object());
-    } else if (verb == "fill") {
+    presence_.apply(operation);
+    if (verb == "fill") {
       has_.insert({process, operation.object()});
     } else if (verb == "receive" || verb == "copy") {
       has_.insert({process, operation.object(1)});
@@ -88,23 +78,14 @@ class Model final : public HistoryModel {
   }
 
  private:
-  std::set<std::string> seen_;
-  std::set<std::string> gone_;
+  Presence presence_{vocabulary()};
   std::set<std::string> senders_;
   std::set<std::pair<std::string, std::string>> has_;
   std::map<std::string, std::string> sent_;
 };
 
-constexpr TextForm form = {
-    .sentence = "operations of processes on arrays, such as 'a fill v 400, a send p v'",
-    .check = [](std::string_view text) { return check_history(vocabulary(), text); },
-    .draw =
-        [](std::uint64_t seed) {
-          Model model;
-          return to_text(draw_history(vocabulary(), model, seed));
-        },
-    .smaller = [](std::string_view text) { return smaller_histories(vocabulary(), text); },
-};
+constexpr TextForm form = history_form<Model, vocabulary>(
+    "operations of processes on arrays, such as 'a fill v 400, a send p v'");
 
 constexpr TextParameter history = {
     .name = "arrays",
@@ -307,32 +288,22 @@ class Player {
 };
 
 Status play(Stage& stage) {
-  const OperationList all = parse_history(vocabulary(), stage.value(history)).value();
-  const std::vector<std::string> others = others_in(vocabulary(), all);
-  const bool is_root = stage.role() == "root";
-  const Status entered = is_root ? stage.product().lead() : stage.product().join();
-  if (!entered) {
+  const HistoryPart part(stage, vocabulary(), stage.value(history));
+  if (!part.enter()) {
     return ok();
   }
-  Player player(stage, all);
-  for (const std::string& each : is_root ? others : std::vector<std::string>()) {
-    player.check(stage.start(each));
-  }
-  bool stays = true;
-  carry_out(stage, all, [&](const HistoryOperation& each) {
-    stays = player.act(each);
-    return stays;
-  });
+  Player player(stage, part.operations());
+  const bool stays = part.play(player);
   if (stays) {
     player.let_go_of_all();
   }
-  if (is_root && stays) {
-    if (await_ends(stage, others)) {
+  if (part.is_root() && stays) {
+    if (part.await_others()) {
       player.must_leave_no_folder();
     }
     stage.tell(checked);
   } else {
-    stage.tell(stage.role() + " is done");
+    part.report_end();
     if (stays) {
       stage.await(checked);  // At its end it removes what it should have released before.
     }
@@ -349,13 +320,7 @@ const RegisteredScenario registered([] {
       .rows = {"M2", "M4", "R4", "R6", "R7"},
       .roles = {{"root", play}, {"a", play}, {"b", play}, {"c", play}},
       .parameters = {history},
-      .possible_noise = {"the tracker was killed by signal 9; starting another",
-                         "the last process of the tree left",
-                         "gave up: ",
-                         "holds an unknown name",
-                         "forgets an unknown name",
-                         "releases an unknown name",
-                         "releases a name that it does not hold"},
+      .possible_noise = noise_of_deaths(),
       .failing_operations = {"make a manager",
                              "begin",
                              "clean up",

@@ -46,16 +46,8 @@ class Model final : public HistoryModel {
  public:
   bool is_sensible(const HistoryOperation& operation) const override {
     const std::string& verb = operation.verb;
-    if (gone_.contains(operation.process)) {
-      return false;
-    }
-    if (verb == "exit") {
-      return operation.process != "root" && seen_.contains(operation.process);
-    }
-    if (verb == "kill") {
-      return operation.object() == "tracker" ||
-             (operation.object() != operation.process && seen_.contains(operation.object()) &&
-              !gone_.contains(operation.object()));
+    if (const auto sensible = presence_.is_sensible(operation)) {
+      return *sensible;
     }
     const auto having = std::pair(operation.process, operation.object());
     if (verb == "make" || verb == "make-alone") {
@@ -71,10 +63,9 @@ class Model final : public HistoryModel {
   }
 
   void apply(const HistoryOperation& operation) override {
-    seen_.insert(operation.process);
+    presence_.apply(operation);
     const std::string& verb = operation.verb;
     if (verb == "exit" || verb == "kill") {
-      gone_.insert(verb == "exit" ? operation.process : operation.object());
       return;
     }
     const auto having = std::pair(operation.process, operation.object());
@@ -96,24 +87,15 @@ class Model final : public HistoryModel {
 
  private:
   using Having = std::pair<std::string, std::string>;
-  std::set<std::string> seen_;
-  std::set<std::string> gone_;
+  Presence presence_{vocabulary()};
   std::set<Having> has_;
   std::set<Having> makers_;
   std::set<std::string> shared_;
   std::set<std::string> files_;
 };
 
-constexpr TextForm form = {
-    .sentence = "operations of processes on caches, such as 'a make one 608, then b attach one'",
-    .check = [](std::string_view text) { return check_history(vocabulary(), text); },
-    .draw =
-        [](std::uint64_t seed) {
-          Model model;
-          return to_text(draw_history(vocabulary(), model, seed));
-        },
-    .smaller = [](std::string_view text) { return smaller_histories(vocabulary(), text); },
-};
+constexpr TextForm form = history_form<Model, vocabulary>(
+    "operations of processes on caches, such as 'a make one 608, then b attach one'");
 
 constexpr TextParameter history = {
     .name = "caches",
@@ -392,32 +374,23 @@ class Player {
 };
 
 Status play(Stage& stage) {
-  const OperationList all = parse_history(vocabulary(), stage.value(history)).value();
-  Player player(stage, all);
-  const std::vector<std::string> others = others_in(vocabulary(), all);
-  const bool is_root = stage.role() == "root";
-  const Status entered = is_root ? stage.product().lead() : stage.product().join();
+  const HistoryPart part(stage, vocabulary(), stage.value(history));
+  Player player(stage, part.operations());
+  const Status entered = part.enter();
   player.check(entered);
   if (!entered) {
     return ok();
   }
-  for (const std::string& each : is_root ? others : std::vector<std::string>()) {
-    player.check(stage.start(each));
-  }
-  bool stays = true;
-  carry_out(stage, all, [&](const HistoryOperation& each) {
-    stays = player.act(each);
-    return stays;
-  });
+  const bool stays = part.play(player);
   if (stays) {
     player.close_all();
   }
-  if (is_root && stays) {
-    if (await_ends(stage, others)) {
+  if (part.is_root() && stays) {
+    if (part.await_others()) {
       player.must_leave_no_file();
     }
   } else {
-    stage.tell(stage.role() + " is done");
+    part.report_end();
   }
   return ok();
 }

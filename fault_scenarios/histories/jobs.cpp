@@ -38,30 +38,17 @@ class Model final : public HistoryModel {
  public:
   bool is_sensible(const HistoryOperation& operation) const override {
     const std::string& verb = operation.verb;
-    const std::string& process = operation.process;
-    if (gone_.contains(process)) {
-      return false;
+    if (const auto sensible = presence_.is_sensible(operation)) {
+      return *sensible;
     }
-    if (verb == "open") {
-      return !pools_.contains(process);
-    }
-    if (verb == "exit") {
-      return process != "root" && seen_.contains(process);
-    }
-    if (verb == "kill") {
-      const std::string& target = operation.object();
-      const bool is_other = target == "a" || target == "b";
-      return !is_other || (target != process && seen_.contains(target) && !gone_.contains(target));
-    }
-    return pools_.contains(process);
+    const bool has_pool = pools_.contains(operation.process);
+    return verb == "open" ? !has_pool : has_pool;
   }
 
   void apply(const HistoryOperation& operation) override {
     const std::string& verb = operation.verb;
-    seen_.insert(operation.process);
-    if (verb == "exit" || verb == "kill") {
-      gone_.insert(verb == "exit" ? operation.process : operation.object());
-    } else if (verb == "open") {
+    presence_.apply(operation);
+    if (verb == "open") {
       pools_.insert(operation.process);
     } else if (verb == "end") {
       pools_.erase(operation.process);
@@ -69,21 +56,12 @@ class Model final : public HistoryModel {
   }
 
  private:
-  std::set<std::string> seen_;
-  std::set<std::string> gone_;
+  Presence presence_{vocabulary()};
   std::set<std::string> pools_;
 };
 
-constexpr TextForm form = {
-    .sentence = "calls of processes, such as 'a open processes 2, a squares 3, a throw 1'",
-    .check = [](std::string_view text) { return check_history(vocabulary(), text); },
-    .draw =
-        [](std::uint64_t seed) {
-          Model model;
-          return to_text(draw_history(vocabulary(), model, seed));
-        },
-    .smaller = [](std::string_view text) { return smaller_histories(vocabulary(), text); },
-};
+constexpr TextForm form = history_form<Model, vocabulary>(
+    "calls of processes, such as 'a open processes 2, a squares 3, a throw 1'");
 
 constexpr TextParameter history = {
     .name = "jobs",
@@ -245,27 +223,17 @@ class Player {
 };
 
 Status play(Stage& stage) {
-  const OperationList all = parse_history(vocabulary(), stage.value(history)).value();
-  const std::vector<std::string> others = others_in(vocabulary(), all);
-  const bool is_root = stage.role() == "root";
-  const Status entered = is_root ? stage.product().lead() : stage.product().join();
-  if (!entered) {
+  const HistoryPart part(stage, vocabulary(), stage.value(history));
+  if (!part.enter()) {
     return ok();
   }
-  Player player(stage, all);
-  for (const std::string& each : is_root ? others : std::vector<std::string>()) {
-    player.check(stage.start(each));
-  }
-  bool stays = true;
-  carry_out(stage, all, [&](const HistoryOperation& each) {
-    stays = player.act(each);
-    return stays;
-  });
+  Player player(stage, part.operations());
+  const bool stays = part.play(player);
   player.end();
-  if (is_root && stays) {
-    await_ends(stage, others);
+  if (part.is_root() && stays) {
+    part.await_others();
   } else {
-    stage.tell(stage.role() + " is done");
+    part.report_end();
   }
   return ok();
 }
@@ -279,13 +247,7 @@ const RegisteredScenario registered([] {
       .rows = {"B7", "B8", "B9", "B10"},
       .roles = {{"root", play}, {"a", play}, {"b", play}, {"worker_1", work}, {"worker_2", work}},
       .parameters = {history},
-      .possible_noise = {"the tracker was killed by signal 9; starting another",
-                         "the last process of the tree left",
-                         "gave up: ",
-                         "holds an unknown name",
-                         "forgets an unknown name",
-                         "releases an unknown name",
-                         "releases a name that it does not hold"},
+      .possible_noise = noise_of_deaths(),
       .failing_operations = {"end",
                              "squares",
                              "sums",

@@ -131,16 +131,8 @@ class Model final : public HistoryModel {
   std::ptrdiff_t kills_ = 0;
 };
 
-constexpr TextForm form = {
-    .sentence = "operations of processes on names, such as 'a register x, then b hold x'",
-    .check = [](std::string_view text) { return check_history(vocabulary(), text); },
-    .draw =
-        [](std::uint64_t seed) {
-          Model model;
-          return to_text(draw_history(vocabulary(), model, seed));
-        },
-    .smaller = [](std::string_view text) { return smaller_histories(vocabulary(), text); },
-};
+constexpr TextForm form = history_form<Model, vocabulary>(
+    "operations of processes on names, such as 'a register x, then b hold x'");
 
 constexpr TextParameter history = {
     .name = "names",
@@ -363,29 +355,20 @@ class Player {
 };
 
 Status play(Stage& stage) {
-  const OperationList all = parse_history(vocabulary(), stage.value(history)).value();
-  Player player(stage, all);
-  const std::vector<std::string> others = others_in(vocabulary(), all);
-  const bool is_root = stage.role() == "root";
-  const Status entered = is_root ? stage.product().lead() : stage.product().join();
+  const HistoryPart part(stage, vocabulary(), stage.value(history));
+  Player player(stage, part.operations());
+  const Status entered = part.enter();
   player.check_join(entered);
   if (!entered) {
     return ok();
   }
-  for (const std::string& each : is_root ? others : std::vector<std::string>()) {
-    player.check(stage.start(each));
-  }
-  bool stays = true;
-  carry_out(stage, all, [&](const HistoryOperation& each) {
-    stays = player.act(each);
-    return stays;
-  });
-  if (is_root && stays) {
-    if (await_ends(stage, others) && stage.product().has_client()) {
+  const bool stays = part.play(player);
+  if (part.is_root() && stays) {
+    if (part.await_others() && stage.product().has_client()) {
       player.must_leave_no_object();
     }
   } else {
-    stage.tell(stage.role() + " is done");
+    part.report_end();
   }
   return ok();
 }
@@ -399,13 +382,7 @@ const RegisteredScenario registered([] {
       .rows = {"T3", "T5", "T6", "T9", "T11"},
       .roles = {{"root", play}, {"a", play}, {"b", play}, {"c", play}},
       .parameters = {history},
-      .possible_noise = {"the tracker was killed by signal 9; starting another",
-                         "the last process of the tree left",
-                         "gave up: ",
-                         "forgets an unknown name",
-                         "releases an unknown name",
-                         "releases a name that it does not hold",
-                         "holds an unknown name"},
+      .possible_noise = noise_of_deaths(),
       .failing_operations =
           {"register", "hold", "release", "forget", "make", "unlink", "sweep", "join"},
       .forgotten_stay = true,

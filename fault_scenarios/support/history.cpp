@@ -334,14 +334,6 @@ void kill(Stage& stage, const OperationList& operations, const std::string& role
   stage.tell(role + " is done");
 }
 
-bool await_ends(Stage& stage, const std::vector<std::string>& processes) {
-  bool all_ended = true;
-  for (const std::string& each : processes) {
-    all_ended = stage.await(each + " is done") && all_ended;
-  }
-  return all_ended;
-}
-
 bool is_of(const HistoryOperation& operation, std::string_view process, std::string_view verb) {
   return operation.process == process && operation.verb == verb;
 }
@@ -355,6 +347,58 @@ std::vector<std::string> others_in(const Vocabulary& vocabulary, const Operation
     }
   }
   return others;
+}
+
+std::optional<bool> Presence::is_sensible(const HistoryOperation& operation) const {
+  if (gone_.contains(operation.process)) {
+    return false;
+  }
+  if (operation.verb == "exit") {
+    return operation.process != "root" && seen_.contains(operation.process);
+  }
+  if (operation.verb == "kill") {
+    const std::string& target = operation.object();
+    const auto& processes = vocabulary_.processes;
+    const bool is_process = std::ranges::find(processes, target) != processes.end();
+    return !is_process || (target != operation.process && is_here(target));
+  }
+  return std::nullopt;
+}
+
+void Presence::apply(const HistoryOperation& operation) {
+  seen_.insert(operation.process);
+  if (operation.verb == "exit") {
+    gone_.insert(operation.process);
+  } else if (operation.verb == "kill") {
+    gone_.insert(operation.object());
+  }
+}
+
+HistoryPart::HistoryPart(Stage& stage, const Vocabulary& vocabulary, std::string_view text)
+    : stage_(stage),
+      operations_(parse_history(vocabulary, text).value()),
+      others_(others_in(vocabulary, operations_)) {}
+
+Status HistoryPart::enter() const {
+  return is_root() ? stage_.product().lead() : stage_.product().join();
+}
+
+bool HistoryPart::await_others() const {
+  bool all_ended = true;
+  for (const std::string& each : others_) {
+    all_ended = stage_.await(each + " is done") && all_ended;
+  }
+  return all_ended;
+}
+
+std::vector<std::string> noise_of_deaths() {
+  return {"the tracker was killed by signal 9; starting another",
+          "the last process of the tree left",
+          "gave up: ",
+          "holds an unknown name",
+          "forgets an unknown name",
+          "releases an unknown name",
+          "releases a name that it does not hold"};
 }
 
 }  // namespace lastref::harness

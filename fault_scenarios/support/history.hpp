@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,9 +86,45 @@ class HistoryModel {
   virtual void apply(const HistoryOperation& operation) = 0;
 };
 
+/// The part of a model that knows which processes have done something, and which are gone: by
+/// "exit", or by "kill" of a process.
+class Presence {
+ public:
+  explicit Presence(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
+
+  /// Of an operation of a process that is gone, of "exit" and of "kill"; none for others. Only what
+  /// is a process of the history can be gone: a tracker or a worker is replaced.
+  std::optional<bool> is_sensible(const HistoryOperation& operation) const;
+  void apply(const HistoryOperation& operation);
+  /// The number of processes that have done something.
+  std::size_t seen() const noexcept { return seen_.size(); }
+
+ private:
+  bool is_here(const std::string& process) const {
+    return seen_.contains(process) && !gone_.contains(process);
+  }
+
+  const Vocabulary& vocabulary_;
+  std::set<std::string> seen_;
+  std::set<std::string> gone_;
+};
+
 /// A history of which most operations are sensible. Each history has some of the processes, verbs
 /// and objects only, and more or less order, so that it does much with few.
 OperationList draw_history(const Vocabulary& vocabulary, HistoryModel& model, std::uint64_t seed);
+
+/// The form of histories with this vocabulary, drawn with this model.
+template <typename Model, const Vocabulary& (*vocabulary)()>
+constexpr TextForm history_form(std::string_view sentence) {
+  return {.sentence = sentence,
+          .check = [](std::string_view text) { return check_history(vocabulary(), text); },
+          .draw =
+              [](std::uint64_t seed) {
+                Model model;
+                return to_text(draw_history(vocabulary(), model, seed));
+              },
+          .smaller = [](std::string_view text) { return smaller_histories(vocabulary(), text); }};
+}
 
 /// Carries out the operations of the role's own process, in their order.
 ///
@@ -98,13 +136,49 @@ void carry_out(Stage& stage,
 /// Kills another role: no process waits for its operations, or for "a is done", any more.
 void kill(Stage& stage, const OperationList& operations, const std::string& role);
 
-/// Waits until each of the processes has given "<name> is done", or cannot. Whether each has.
-bool await_ends(Stage& stage, const std::vector<std::string>& processes);
-
 /// Whether the operation is one of the process, with this verb.
 bool is_of(const HistoryOperation& operation, std::string_view process, std::string_view verb);
 
 /// The processes other than the root that do something, in the order of the vocabulary.
 std::vector<std::string> others_in(const Vocabulary& vocabulary, const OperationList& operations);
+
+/// What a role does in each history, whatever its operations are.
+class HistoryPart {
+ public:
+  /// The text is a history of this vocabulary.
+  HistoryPart(Stage& stage, const Vocabulary& vocabulary, std::string_view text);
+
+  const OperationList& operations() const noexcept { return operations_; }
+  bool is_root() const { return stage_.role() == "root"; }
+
+  /// The root makes the tree, the others join it.
+  Status enter() const;
+  /// The root starts the others. Then `act` of the player carries out the operations of this
+  /// process, until it returns false. Whether it never does; `check` gets how each start ended.
+  template <typename Player>
+  bool play(Player& player) const {
+    for (const std::string& each : is_root() ? others_ : std::vector<std::string>()) {
+      player.check(stage_.start(each));
+    }
+    bool stays = true;
+    carry_out(stage_, operations_, [&](const HistoryOperation& each) {
+      stays = player.act(each);
+      return stays;
+    });
+    return stays;
+  }
+  /// Gives "<role> is done".
+  void report_end() const { stage_.tell(stage_.role() + " is done"); }
+  /// Waits until each of the others has given that, or cannot. Whether each has.
+  bool await_others() const;
+
+ private:
+  Stage& stage_;
+  OperationList operations_;
+  std::vector<std::string> others_;
+};
+
+/// What the product may report where processes and trackers die during operations on names.
+std::vector<std::string> noise_of_deaths();
 
 }  // namespace lastref::harness
