@@ -70,4 +70,10 @@ bool has_two_faults(const Evidence& evidence) {
   return std::ranges::count_if(faults, std::not_fn(is_benign)) > 1;
 }
 
+bool changes_order(const Plan& plan) {
+  const bool is_paused = std::ranges::any_of(
+      plan.faults, [](const Fault& fault) { return fault.kind == FaultKind::pause; });
+  return is_paused || plan.seed || !plan.choices.empty() || !plan.switches.empty();
+}
+
 }  // namespace lastref::harness::oracle

@@ -17,4 +17,7 @@ bool is_late_at_most(const Evidence& evidence);
 /// Whether more than one fault with a visible effect was planned.
 bool has_two_faults(const Evidence& evidence);
 
+/// Whether the plan changes the usual order.
+bool changes_order(const Plan& plan);
+
 }  // namespace lastref::harness::oracle

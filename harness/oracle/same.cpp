@@ -16,13 +16,6 @@ std::string list_of(const std::set<std::string>& values) {
   return text;
 }
 
-/// Whether the plan changes the usual order.
-bool changes_order(const Plan& plan) {
-  const bool is_paused = std::ranges::any_of(
-      plan.faults, [](const Fault& fault) { return fault.kind == FaultKind::pause; });
-  return is_paused || plan.seed || !plan.choices.empty() || !plan.switches.empty();
-}
-
 /// Benign errors, short counts and ignored signals change no result: every answer, and every
 /// leftover file, also occurs in a clean run in some order. A pause is not judged: it is another
 /// order, and no sample of clean runs has all orders. This function decides only whether the run is

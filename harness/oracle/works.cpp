@@ -17,14 +17,11 @@ namespace {
 Judgement works(const Evidence& evidence) {
   Judgement judgement;
   // In another order an operation may be too late, which is not wrong.
-  const Plan& plan = evidence.plan;
   const bool is_late = is_late_at_most(evidence);
   if (!is_unnoticed(evidence) && !is_late) {
     return waived(Waiver::has_fault);
   }
-  const bool is_paused = std::ranges::any_of(
-      plan.faults, [](const Fault& fault) { return fault.kind == FaultKind::pause; });
-  if (plan.seed || !plan.choices.empty() || !plan.switches.empty() || is_paused) {
+  if (changes_order(evidence.plan)) {
     return waived(Waiver::has_order);
   }
   for (const Record& record : evidence.records) {
