@@ -101,7 +101,7 @@ const Switch* SwitchChoices::wanted_at(const Switch& place) const noexcept {
 }
 
 std::uint32_t SwitchChoices::answer(const Question& question) noexcept {
-  only_one(question);
+  note_pause(question);
   const Switch* const wanted = wanted_at(place_of(question));
   if (question.ready.empty()) {
     return wanted == nullptr ? 0 : std::min(wanted->to, question.options - 1);
@@ -114,7 +114,7 @@ std::uint32_t SwitchChoices::answer(const Question& question) noexcept {
   return to == question.ready.end() ? 0 : static_cast<std::uint32_t>(to - question.ready.begin());
 }
 
-void SwitchChoices::only_one(const Question& question) noexcept {
+void SwitchChoices::note_pause(const Question& question) noexcept {
   Switch place = place_of(question);
   place.kind = Switch::Kind::pause;
   if (!question.ready.empty() && wanted_at(place) != nullptr) {

@@ -123,8 +123,9 @@ class SwitchChoices final : public Choices {
 
  private:
   std::uint32_t answer(const Question& question) noexcept override;
-  void only_one(const Question& question) noexcept override;
+  void only_one(const Question& question) noexcept override { note_pause(question); }
   void begun() noexcept override { paused_.clear(); }
+  void note_pause(const Question& question) noexcept;
   const Switch* wanted_at(const Switch& place) const noexcept;
 
   Switches wanted_;
