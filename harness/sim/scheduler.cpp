@@ -63,12 +63,16 @@ std::optional<Scheduler::Index> Scheduler::next(bool may_stay, Reach reach) {
                           .cost = preempts ? Cost::preemption : Cost::free,
                           .worthwhile = worthwhile(reach),
                           .ready = options_};
-  const ArenaPause answers_outlive_the_run;
-  const auto next = static_cast<Index>(options_[choices_.pick(question)].actor);
+  const auto next = static_cast<Index>(options_[pick(question)].actor);
   if (counts_steps) {
     count_step(next);
   }
   return next;
+}
+
+std::uint32_t Scheduler::pick(const Question& question) {
+  const ArenaPause answers_outlive_the_run;
+  return choices_.pick(question);
 }
 
 void Scheduler::list_ready(bool may_stay) {

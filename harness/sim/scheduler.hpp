@@ -121,6 +121,7 @@ class Scheduler {
 
   bool can_go_on(const Actor& actor) const;
   std::optional<Index> next(bool may_stay, Reach reach = Reach::all);
+  std::uint32_t pick(const Question& question);
   void list_ready(bool may_stay);
   bool expire();
   std::uint64_t worthwhile(Reach reach) const;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -165,6 +166,33 @@ TEST(Hunt, reports_its_progress_after_each_run) {
   ASSERT_EQ(seen.size(), 20U);
   EXPECT_TRUE(std::ranges::is_sorted(seen));
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+std::size_t resident_pages() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t all = 0;
+  std::size_t resident = 0;
+  file >> all >> resident;
+  return resident;
+}
+
+TEST(RunEstimate, is_all_that_remains_of_the_counted_steps_of_a_run) {
+  const Scenario toy = seen_in_between({1, 2});
+  SimWorld world({.arena = true});
+  Plan plan;
+  plan.wants_estimate = true;
+  const auto pages_after = [&](int runs) {
+    for (int run = 0; run < runs; ++run) {
+      world.run(toy, plan);
+    }
+    return resident_pages();
+  };
+  const std::size_t before = pages_after(50);
+  constexpr std::size_t pages_max = 300;  // A few hundred bytes of each run would be more.
+  EXPECT_LT(pages_after(5000), before + pages_max);
+  EXPECT_GT(before, 0U);
+}
+#endif
 
 TEST(Hunt, stops_when_it_is_interrupted) {
   int asked = 0;
