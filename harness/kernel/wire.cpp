@@ -1,8 +1,11 @@
 #include "harness/kernel/wire.hpp"
 
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <type_traits>
+
+#include "harness/journal/run_log.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -33,9 +36,24 @@ class Put {
       (*this)(value);
     }
   }
+  void operator()(const std::shared_ptr<RunLog>& log) {
+    (*this)(log != nullptr);
+    if (log != nullptr) {
+      put_all(log->records);
+      put_all(log->steps);
+    }
+  }
   std::string take() { return std::move(bytes_); }
 
  private:
+  template <typename T>
+  void put_all(const std::vector<T>& all) {
+    (*this)(all.size());
+    for (const T& each : all) {
+      (*this)(each);
+    }
+  }
+
   std::string bytes_;
 };
 
@@ -79,7 +97,27 @@ class Get {
     }
   }
 
+  void operator()(std::shared_ptr<RunLog>& log) {
+    bool is_there = false;
+    (*this)(is_there);
+    log = is_there ? std::make_shared<RunLog>() : nullptr;
+    if (log != nullptr) {
+      get_all(log->records);
+      get_all(log->steps);
+    }
+  }
+
  private:
+  template <typename T>
+  void get_all(std::vector<T>& all) {
+    std::size_t size = 0;
+    (*this)(size);
+    all.resize(size);
+    for (T& each : all) {
+      (*this)(each);
+    }
+  }
+
   const std::string& bytes_;
   std::size_t at_ = 0;
 };
@@ -196,6 +234,7 @@ void visit_request(Visitor& with, Of& request) {
   with(request.plan.ambient);
   with(request.plan.wants_results);
   with(request.plan.wants_allocations);
+  with(request.plan.wants_log);
   with(request.plan.parameters);
   with(request.ungated_kills);
 }
@@ -217,6 +256,7 @@ void visit_outcome(Visitor& with, Of& outcome) {
   with(outcome.leftovers);
   with(outcome.permitted_leftovers);
   with(outcome.results);
+  with(outcome.log);
 }
 
 template <typename Visitor, typename Of>

@@ -3,8 +3,10 @@
 #include <deque>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <utility>
 
+#include "harness/journal/run_log.hpp"
 #include "harness/oracle/leftovers.hpp"
 #include "harness/oracle/registered_oracle.hpp"
 #include "harness/oracle/results.hpp"
@@ -92,6 +94,10 @@ Outcome outcome_of(const Evidence& evidence) {
   if (evidence.plan.wants_results ||
       outcome.looks[index_of_oracle("same")].waiver == Waiver::none) {
     outcome.results = oracle::results_of(evidence);
+  }
+  if (evidence.plan.wants_log) {
+    outcome.log = std::make_shared<RunLog>();
+    outcome.log->records.assign(evidence.records.begin(), evidence.records.end());
   }
   if (!outcome.findings.empty() || outcome.results) {
     outcome.last_crossings = last_crossings_of(evidence.records);

@@ -21,6 +21,8 @@
 
 namespace lastref::harness {
 
+struct RunLog;
+
 /// Everything that determines a run. The same plan gives the same run.
 struct Plan {
   std::vector<Fault> faults;
@@ -45,6 +47,7 @@ struct Plan {
   bool wants_results = false;
   bool wants_allocations = false;  ///< Fill Outcome::allocations.
   bool wants_estimate = false;     ///< Fill estimate and conflicts, in the simulated kernel.
+  bool wants_log = false;          ///< Fill Outcome::log.
   /// Of the scenario's parameters, those that have another value than usual.
   ParameterValues parameters = {};
 };
@@ -96,6 +99,7 @@ struct Outcome {
   std::shared_ptr<const RunEstimate> estimate;
   /// With an estimate: hashes of the orders of conflicting steps that the run had. Sorted.
   std::vector<std::uint64_t> conflicts;
+  std::shared_ptr<RunLog> log;  ///< If it was wanted.
 };
 
 /// Prefix of the folder of a world that shares /dev/shm with others; a random part follows.

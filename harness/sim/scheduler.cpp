@@ -63,7 +63,11 @@ std::optional<Scheduler::Index> Scheduler::next(bool may_stay, Reach reach) {
                           .cost = preempts ? Cost::preemption : Cost::free,
                           .worthwhile = worthwhile(reach),
                           .ready = options_};
-  const auto next = static_cast<Index>(options_[pick(question)].actor);
+  const std::uint32_t answer = pick(question);
+  const auto next = static_cast<Index>(options_[answer].actor);
+  if (answer != 0 && on_switch) {
+    on_switch(static_cast<Index>(options_.front().actor), next);
+  }
   if (counts_steps) {
     count_step(next);
   }

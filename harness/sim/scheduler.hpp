@@ -103,6 +103,8 @@ class Scheduler {
   std::set<std::uint64_t> conflicts;
   /// Called when a process has died, before any other process can know.
   std::function<void(SimProcess&)> on_death;
+  /// Called when `to` continues instead of the usual actor, before it does.
+  std::function<void(Index usual, Index to)> on_switch;
 
  private:
   struct Actor {

@@ -15,28 +15,6 @@ constexpr int number_of_abort = 6;  // signal(7), SIGABRT
 /// In NextStep::call, above the numbers of calls.
 constexpr std::uint32_t first_thread_step = 1000;
 
-/// Whether a call changes nothing that another actor can observe.
-bool only_reads(Call call) noexcept {
-  switch (call) {
-    case Call::read_at:
-    case Call::status:
-    case Call::status_at:
-    case Call::read_link:
-    case Call::read_folder:
-    case Call::free_space:
-    case Call::file_system:
-    case Call::working_folder:
-    case Call::map:
-    case Call::find_lock:
-    case Call::peer_of:
-    case Call::poll:
-    case Call::open_process:
-      return true;
-    default:
-      return false;
-  }
-}
-
 const char* name_of(Wait reason) {
   switch (reason) {
     case Wait::lock:
@@ -47,6 +25,28 @@ const char* name_of(Wait reason) {
       return "a thread's end";
   }
   return "";
+}
+
+std::string_view name_of(ThreadStep step) {
+  switch (step) {
+    case ThreadStep::lock:
+      return "lock";
+    case ThreadStep::unlock:
+      return "unlock";
+    case ThreadStep::wait:
+      return "wait";
+    case ThreadStep::notify:
+      return "notify";
+    case ThreadStep::load:
+      return "load";
+    case ThreadStep::store:
+      return "store";
+  }
+  return "";
+}
+
+bool is_atomic(ThreadStep step) {
+  return step == ThreadStep::load || step == ThreadStep::store;
 }
 
 }  // namespace
@@ -65,6 +65,11 @@ SimRun::SimRun(const Scenario& the_scenario, const Plan& the_plan, Choices& the_
   interceptors.follow(plan);
   machine.scheduler.shows_deaths = [this] { return interceptors.wants_look() && !swept; };
   journal.reserve(1024);
+  if (plan.wants_log) {
+    machine.scheduler.on_switch = [this](Scheduler::Index usual, Scheduler::Index to) {
+      log_switch(usual, to);
+    };
+  }
   machine.on_birth = [this](SimOs& os, const SimProcess* parent, const os::SpawnOptions& options) {
     be_born(os, parent, options);
   };
@@ -153,6 +158,30 @@ void SimRun::note(const Member& member,
   record.role.assign(member.role);
   record.name.assign(name);
   record.text.assign(text);
+}
+
+RunStep* SimRun::log_step() {
+  const Member* member = member_of(machine.scheduler.process_of(machine.scheduler.current()));
+  if (!plan.wants_log || interceptors.observing || member == nullptr) {
+    return nullptr;
+  }
+  const AllocationScope is_the_harness(/*is_products=*/false);
+  RunStep& made = steps.emplace_back();
+  made.record = static_cast<std::uint32_t>(journal.size());
+  made.process = member->index;
+  made.actor = machine.scheduler.current();
+  made.role.assign(member->role);
+  return &made;
+}
+
+void SimRun::log_switch(Scheduler::Index usual, Scheduler::Index to) {
+  if (RunStep* const made = log_step(); made != nullptr) {
+    made->is_switch = true;
+    made->to = to;
+    made->usual = usual;
+    made->to_role.assign(machine.scheduler.process_of(to).role);
+    made->usual_role.assign(machine.scheduler.process_of(usual).role);
+  }
 }
 
 bool SimRun::has_moved() {
@@ -357,10 +386,25 @@ void SimInterceptor::ask(ThreadStep step, std::uint64_t object) noexcept {
   // unless one of them accesses the guarded data without the lock.
   const Reach reach = step == ThreadStep::unlock ? Reach::none : Reach::process;
   constexpr std::uint64_t factor = 0x9e3779b97f4a7c15U;
+  const bool has_effect = step == ThreadStep::unlock;
+  if (has_effect) {
+    log(step, object);
+  }
   run_.machine.scheduler.ask(reach,
                              {.object = (member_.index + 1U) * factor + object,
                               .writes = step != ThreadStep::load,
                               .call = first_thread_step + static_cast<std::uint32_t>(step)});
+  if (!has_effect) {
+    log(step, object);
+  }
+}
+
+void SimInterceptor::log(ThreadStep step, std::uint64_t object) noexcept {
+  if (RunStep* const made = run_.log_step(); made != nullptr) {
+    made->writes = step != ThreadStep::load;
+    made->name.assign(name_of(step));
+    made->object.assign((is_atomic(step) ? "atomic " : "monitor ") + std::to_string(object));
+  }
 }
 
 bool SimInterceptor::wait_ready(std::span<const os::PollItem> items,

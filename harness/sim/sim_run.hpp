@@ -15,6 +15,7 @@
 #include "harness/instrument/instrumented_os.hpp"
 #include "harness/instrument/plan_interceptor.hpp"
 #include "harness/journal/record.hpp"
+#include "harness/journal/run_log.hpp"
 #include "harness/oracle/file_look.hpp"
 #include "harness/scenario/world.hpp"
 #include "harness/sim/sim_os.hpp"
@@ -69,6 +70,8 @@ struct SimRun final : DeadlockResolver {
             std::string_view name,
             std::string_view text,
             std::int64_t value = 0);
+  /// A new step of the running actor, to be filled in; nullptr if none is wanted.
+  RunStep* log_step();
   bool anybody_lives() const;
   /// Whether an allocation of the running process fails.
   bool allocation_fails(const void* frame);
@@ -88,6 +91,7 @@ struct SimRun final : DeadlockResolver {
   Machine machine;
   std::shared_ptr<SimProcess> maker;  ///< The parent of the root
   std::vector<Record> journal;
+  std::vector<RunStep> steps;   ///< If a log is wanted
   std::vector<FileLook> files;  ///< in the states in which they were read
   std::map<const SimProcess*, std::unique_ptr<Member>> members;
   std::vector<Member*> by_index;
@@ -102,6 +106,9 @@ struct SimRun final : DeadlockResolver {
   std::uint32_t observed_at = 0;      ///< The number of crossings when the tracker was last asked
   bool tries_early_timeouts = false;  ///< In exhaustive enumeration
   bool swept = false;                 ///< A process that dies now is killed by the world.
+
+ private:
+  void log_switch(Scheduler::Index usual, Scheduler::Index to);
 };
 
 class SimInterceptor final : public PlanInterceptor {
@@ -150,6 +157,7 @@ class SimInterceptor final : public PlanInterceptor {
   /// Which actors can observe whether the call was made before or after a step of theirs.
   Reach reach_of(const PendingCall& pending_call) const;
   NextStep step_of(const PendingCall& pending_call) const;
+  void log(ThreadStep step, std::uint64_t object) noexcept;
   Doing& doing() { return doing_[run_.machine.scheduler.current()]; }
   PendingFaults& pending() noexcept override { return doing().pending; }
   void let_others_go_first(const PendingCall& pending_call) noexcept override;

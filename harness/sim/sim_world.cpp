@@ -237,6 +237,9 @@ Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choic
     const auto& conflicts = run->machine.scheduler.conflicts;
     outcome.conflicts.assign(conflicts.begin(), conflicts.end());
   }
+  if (outcome.log != nullptr) {
+    outcome.log->steps = copy(run->steps);
+  }
   journal_ = keeps_journal_ ? text_of(run->journal) : std::string();
   if (in_arena) {
     // The run is not destroyed: its memory is freed with the arena. Stacks are not in the arena.
