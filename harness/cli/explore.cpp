@@ -1,5 +1,6 @@
 // explore: every order of one scenario in the simulated kernel, within a bound of preemptions.
 #include <iostream>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -8,8 +9,10 @@
 #include "harness/cli/verbs.hpp"
 #include "harness/explore/exhaustive.hpp"
 #include "harness/explore/plans.hpp"
+#include "harness/explore/timeline.hpp"
 #include "harness/platform/clock.hpp"
 #include "harness/report/report.hpp"
+#include "harness/sim/sim_world.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -30,14 +33,18 @@ Report report_of(const Scenario& scenario,
     plan.faults = bounds.faults;
     plan.choices = example.choices;
     plan.parameters = bounds.parameters;
+    plan.wants_log = true;
+    const Outcome again = SimWorld({.split_deaths = bounds.split_deaths}).run(scenario, plan);
+    const Timeline timeline = timeline_of(*again.log, again.findings);
     for (const Finding& finding : example.findings) {
-      add(report,
-          {.scenario = scenario.name,
-           .claim = finding.claim,
-           .seen = finding.seen,
-           .repeats = true,
-           .replay = replay_command(scenario.name, plan, "sim"),
-           .last_crossings = {}});
+      Violation violation{.scenario = scenario.name,
+                          .claim = finding.claim,
+                          .seen = finding.seen,
+                          .repeats = true,
+                          .replay = replay_command(scenario.name, plan, "sim"),
+                          .last_crossings = {}};
+      explain(violation, timeline);
+      add(report, std::move(violation));
     }
   }
   report.verdict = fmt::format(

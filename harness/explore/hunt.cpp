@@ -13,7 +13,7 @@
 #include "harness/choice/choices.hpp"
 #include "harness/explore/jobs.hpp"
 #include "harness/explore/matrix.hpp"
-#include "harness/explore/plans.hpp"
+#include "harness/explore/site_matrix.hpp"
 #include "harness/platform/clock.hpp"
 
 namespace lastref::harness {
@@ -294,15 +294,9 @@ void Hunt::account(const Done& done) {
       continue;
     }
     ++found;
-    results_.violations.push_back(
-        {.scenario = row.name,
-         .claim = finding.claim,
-         .seen = finding.seen,
-         .run = done.job.number,
-         .repeats = done.again && done.again->findings == done.outcome.findings,
-         .replay = replay_command(row.name, done.job.plan, worlds_.front()->name()),
-         .switches = done.switches,
-         .last_crossings = done.outcome.last_crossings});
+    Violation violation = violation_of(*quarry.scenario, done, finding, worlds_.front()->name());
+    violation.repeats = done.again && done.again->findings == done.outcome.findings;
+    results_.violations.push_back(std::move(violation));
   }
   results_.runs_with_findings += done.outcome.findings.empty() ? 0U : 1U;
   row.violations += done.outcome.findings.empty() ? 0U : 1U;

@@ -13,6 +13,7 @@
 #include "harness/explore/crash_note.hpp"
 #include "harness/explore/plans.hpp"
 #include "harness/explore/shrink.hpp"
+#include "harness/explore/timeline.hpp"
 #include "harness/oracle/evidence.hpp"
 #include "harness/platform/clock.hpp"
 
@@ -49,7 +50,10 @@ void work(World& world, const JobQueue& queue, std::mutex& turn) {
       done.job.twice = queue.has_time();
     }
     if (done.job.twice || !done.outcome.findings.empty()) {
-      done.again = world.run(scenario, done.job.plan);
+      Plan plan = done.job.plan;
+      // Only there a log has the switches.
+      plan.wants_log = !done.outcome.findings.empty() && world.name() == std::string_view("sim");
+      done.again = world.run(scenario, plan);
     }
     note.end();
     done.seconds = seconds_now() - started;
@@ -89,6 +93,23 @@ void run_jobs(std::span<World* const> worlds, const JobQueue& queue) {
   for (std::thread& worker : workers) {
     worker.join();
   }
+}
+
+Violation violation_of(const Scenario& scenario,
+                       const Done& done,
+                       const Finding& finding,
+                       std::string_view world) {
+  Violation violation{.scenario = scenario.name,
+                      .claim = finding.claim,
+                      .seen = finding.seen,
+                      .run = done.job.number,
+                      .replay = replay_command(scenario.name, done.job.plan, world),
+                      .switches = done.switches,
+                      .last_crossings = done.outcome.last_crossings};
+  if (done.again && done.again->log != nullptr) {
+    explain(violation, timeline_of(*done.again->log, done.again->findings));
+  }
+  return violation;
 }
 
 std::string difference_of(const Outcome& one, const Outcome& other) {

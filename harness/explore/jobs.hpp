@@ -5,8 +5,11 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "harness/report/progress.hpp"
+#include "harness/report/report.hpp"
 #include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
@@ -45,6 +48,12 @@ struct JobQueue {
 
 /// Works until `next` returns nothing. One thread per world.
 void run_jobs(std::span<World* const> worlds, const JobQueue& queue);
+
+/// The violation of that claim in a run. Its timeline is from the second run.
+Violation violation_of(const Scenario& scenario,
+                       const Done& done,
+                       const Finding& finding,
+                       std::string_view world);
 
 /// The difference between two runs of one plan; empty if there is none.
 std::string difference_of(const Outcome& one, const Outcome& other);

@@ -78,14 +78,8 @@ void ReportBuilder::add_violations(CampaignResults& report,
     ++report.scenarios[done.job.scenario].violations;
     ViolationGroup& group = groups_[{scenario.name, finding.claim}];
     ++group.count;
-    Violation violation{.scenario = scenario.name,
-                        .claim = finding.claim,
-                        .seen = finding.seen,
-                        .run = done.job.number,
-                        .repeats = done.again && claims(*done.again, finding.claim),
-                        .replay = replay_command(scenario.name, done.job.plan, world_),
-                        .switches = done.switches,
-                        .last_crossings = done.outcome.last_crossings};
+    Violation violation = violation_of(scenario, done, finding, world_);
+    violation.repeats = done.again && claims(*done.again, finding.claim);
     keep_first(group, std::move(violation));
   }
 }

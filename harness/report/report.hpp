@@ -33,10 +33,12 @@ struct Violation {
   bool repeats = false;      ///< A second run of the same plan violated the same claim.
   std::string replay;        ///< The command that repeats it.
   std::size_t switches = 0;  ///< Switches and pauses of its schedule; 0: the usual one, or unknown
+  /// The calls on the objects that were raced for, or else the last ones of each process
   std::vector<std::string> last_crossings;
   /// The processes that were killed at a time that no command repeats; empty: there are none.
   std::string killed = {};
   std::string standard_error = {};  ///< of the run, where it is shown
+  std::string timeline = {};        ///< Of its switches, for people; empty: there are none
 };
 
 /// All violations of one claim in one scenario: the first few in full, the others counted.

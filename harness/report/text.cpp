@@ -31,7 +31,10 @@ std::string labeled(std::string_view label, std::string_view lines) {
 
 std::string text_of(const ViolationGroup& group) {
   std::string text;
-  for (const Violation& violation : group.first) {
+  for (Violation violation : group.first) {
+    if (!text.empty()) {
+      violation.timeline.clear();  // One of a kind is enough.
+    }
     text += group.label.empty() ? to_text(violation) + "\n" : labeled(group.label, violation.seen);
   }
   if (group.count > group.first.size()) {
@@ -75,6 +78,10 @@ std::string to_text(const Violation& violation) {
     text += fmt::format("  schedule      {} switches or pauses\n", violation.switches);
   }
   text += fmt::format("  reproduce     {}\n", violation.replay);
+  if (!violation.timeline.empty()) {
+    text += "  timeline      in short; all rows: add --timeline to the command, or --html FILE\n" +
+            violation.timeline;
+  }
   if (!violation.standard_error.empty()) {
     text += fmt::format("standard error of the run:\n{}\n", violation.standard_error);
   }

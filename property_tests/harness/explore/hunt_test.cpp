@@ -7,11 +7,14 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <lastref/owners.hpp>
 
 #include "harness/choice/choices.hpp"
+#include "harness/explore/jobs.hpp"
+#include "harness/journal/run_log.hpp"
 #include "harness/sim/sim_world.hpp"
 
 namespace lastref::harness {
@@ -167,6 +170,39 @@ TEST(Hunt, reports_its_progress_after_each_run) {
   EXPECT_TRUE(std::ranges::is_sorted(seen));
 }
 
+TEST(Hunt, explains_a_race_by_the_calls_on_the_object_that_was_raced_for) {
+  const HuntResults report = hunted({seen_in_between({1})}, {.runs_max = 300});
+  ASSERT_EQ(report.violations.size(), 1U);
+  const Violation& violation = report.violations.front();
+  EXPECT_THAT(violation.timeline, testing::HasSubstr("paused before"));
+  EXPECT_THAT(violation.timeline, testing::HasSubstr("FINDING toy: no file is in between"));
+  EXPECT_THAT(violation.last_crossings, testing::Not(testing::IsEmpty()));
+  EXPECT_THAT(violation.last_crossings, testing::Each(testing::HasSubstr("(0)")));
+  EXPECT_THAT(violation.last_crossings, testing::Contains(testing::StartsWith("reader ")));
+  EXPECT_THAT(violation.last_crossings, testing::Contains(testing::StartsWith("writer ")));
+}
+
+TEST(RunLog, has_each_switch_and_changes_nothing) {
+  const Scenario toy = seen_in_between({1, 2});
+  SimWorld world;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Plan plan;
+    plan.seed = seed;
+    plan.policy = PolicyName::pos;
+    plan.wants_crossings = true;
+    const Outcome without = world.run(toy, plan);
+    plan.wants_log = true;
+    const Outcome with = world.run(toy, plan);
+    EXPECT_EQ(difference_of(without, with), "") << seed;
+    EXPECT_EQ(without.log, nullptr);
+    ASSERT_NE(with.log, nullptr);
+    const auto switches = std::ranges::count(with.log->steps, true, &RunStep::is_switch);
+    EXPECT_EQ(switches, std::ranges::count(with.switches, Switch::Kind::actor, &Switch::kind))
+        << seed;
+    EXPECT_GT(switches, 0) << seed;
+  }
+}
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 std::size_t resident_pages() {
   std::ifstream file("/proc/self/statm");
@@ -181,6 +217,7 @@ TEST(RunEstimate, is_all_that_remains_of_the_counted_steps_of_a_run) {
   SimWorld world({.arena = true});
   Plan plan;
   plan.wants_estimate = true;
+  plan.wants_log = true;
   const auto pages_after = [&](int runs) {
     for (int run = 0; run < runs; ++run) {
       world.run(toy, plan);
