@@ -234,6 +234,11 @@ CLI::App* add_replay(CLI::App& app, ReplayOptions& options) {
       ->type_name("NAME");
   add_set(*verb, options.set, "A parameter, as a report gives it; may be repeated");
   verb->add_flag("--trace", options.trace, "Print every call, and the probes that were hit");
+  verb->add_flag("--timeline",
+                 options.timeline,
+                 "Print what the actors did around switches and faults, a column for each");
+  verb->add_option("--html", options.html, "The timeline as a page; - is standard output")
+      ->type_name("FILE");
   return verb;
 }
 

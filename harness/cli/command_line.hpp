@@ -101,6 +101,8 @@ struct ReplayOptions {
   std::string ambient;
   std::vector<std::string> set;  ///< "NAME=VALUE"
   bool trace = false;
+  bool timeline = false;
+  std::string html;
 };
 
 struct RunVerbOptions {

@@ -1,6 +1,8 @@
 // replay: one run of one scenario, with given faults and answers.
 #include <algorithm>
 #include <iostream>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -8,9 +10,11 @@
 #include "harness/cli/names.hpp"
 #include "harness/cli/report_output.hpp"
 #include "harness/cli/scenarios.hpp"
+#include "harness/cli/target.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/explore/compared_world.hpp"
 #include "harness/explore/plans.hpp"
+#include "harness/explore/timeline.hpp"
 #include "harness/report/report.hpp"
 
 namespace lastref::harness {
@@ -19,7 +23,10 @@ namespace {
 class Replay {
  public:
   Replay(const ReplayOptions& options, Invocation& invocation)
-      : options_(options), invocation_(invocation) {}
+      : options_(options),
+        invocation_(invocation),
+        page_(options.html),
+        people_(page_.takes_standard_output() ? std::cerr : std::cout) {}
 
   void run() {
     const Scenario* scenario = find_scenario(options_.name, invocation_);
@@ -36,6 +43,10 @@ class Replay {
     if (!invocation_.has_worlds()) {
       return;
     }
+    if (!page_.open()) {
+      invocation_.refuse("cannot write " + page_.path());
+      return;
+    }
     if (const std::string& degraded = invocation_.worlds.degraded(); !degraded.empty()) {
       std::cerr << "lastref: the kernel world is DEGRADED: " << degraded << '\n';
     }
@@ -48,14 +59,24 @@ class Replay {
     const Outcome outcome = ComparedWorld(*invocation_.worlds.first(), clean).run(*scenario, plan_);
     if (options_.trace) {
       for (const Crossing& crossing : outcome.crossings) {
-        std::cout << to_text(crossing) << '\n';
+        people_ << to_text(crossing) << '\n';
       }
-      std::cout << "probes: " << names_of(outcome.probes) << '\n';
+      people_ << "probes: " << names_of(outcome.probes) << '\n';
     }
     if (!outcome.standard_error.empty()) {
-      std::cout << "standard error of the run:\n" << outcome.standard_error << '\n';
+      people_ << "standard error of the run:\n" << outcome.standard_error << '\n';
     }
-    judge(*scenario, outcome);
+    std::optional<Timeline> timeline;
+    if (outcome.log != nullptr) {
+      timeline = timeline_of(*outcome.log, outcome.findings);
+    }
+    if (options_.timeline) {
+      people_ << to_text(*timeline) << '\n';
+    }
+    judge(*scenario, outcome, timeline);
+    if (page_.wanted() && !page_.write(to_html(*timeline, scenario->name, command(*scenario)))) {
+      invocation_.refuse("cannot write " + page_.path());
+    }
   }
 
  private:
@@ -81,20 +102,33 @@ class Replay {
     plan_.policy = policy_named(options_.policy).value_or(PolicyName::sticky);
     plan_.ambient = options_.ambient;
     plan_.wants_crossings = true;
+    // In the kernel world it would go through a pipe, and has no switches to explain.
+    plan_.wants_log = options_.timeline || page_.wanted() || invocation_.worlds.kind() == "sim";
     return true;
   }
 
-  void judge(const Scenario& scenario, const Outcome& outcome) {
+  std::string command(const Scenario& scenario) const {
+    return replay_command(scenario.name, plan_, invocation_.worlds.kind());
+  }
+
+  void judge(const Scenario& scenario,
+             const Outcome& outcome,
+             const std::optional<Timeline>& timeline) {
     Report report{.verb = "replay"};
-    const std::string again = replay_command(scenario.name, plan_, invocation_.worlds.kind());
     for (const Finding& finding : outcome.findings) {
-      add(report,
-          {.scenario = scenario.name,
-           .claim = finding.claim,
-           .seen = finding.seen,
-           .repeats = true,
-           .replay = again,
-           .last_crossings = outcome.last_crossings});
+      Violation violation{.scenario = scenario.name,
+                          .claim = finding.claim,
+                          .seen = finding.seen,
+                          .repeats = true,
+                          .replay = command(scenario),
+                          .last_crossings = outcome.last_crossings};
+      if (timeline) {
+        explain(violation, *timeline);
+      }
+      if (options_.timeline) {
+        violation.timeline.clear();  // All of it was printed.
+      }
+      add(report, std::move(violation));
     }
     if (!outcome.findings.empty()) {
       report.exit = Exit::violation;
@@ -109,7 +143,7 @@ class Replay {
       report.verdict =
           fmt::format("clean: {} crossings, {} kills", outcome.crossings.size(), outcome.kills);
     }
-    ReportOutput().write(report, std::cout, invocation_);
+    ReportOutput().write(report, people_, invocation_);
   }
 
   /// With points of the run that are similar.
@@ -130,6 +164,8 @@ class Replay {
 
   const ReplayOptions& options_;
   Invocation& invocation_;
+  Target page_;
+  std::ostream& people_;
   Plan plan_;
 };
 

@@ -107,6 +107,7 @@ class Bounds {
     expect(options.policy.empty() || harness::policy_named(options.policy).has_value(),
            "a policy is known");
     expect(is_world(options.world), "a world is known");
+    expect_said(options.html);
   }
 
   void operator()(const harness::RunVerbOptions& options) const {

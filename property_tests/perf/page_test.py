@@ -23,21 +23,7 @@ BOXES = '''[...document.querySelectorAll('svg.plot')].map((plot) => {
     return [b.left, b.top, b.right, b.bottom, each.textContent]; };
   return [box(plot), [...plot.querySelectorAll('text')].map(box)]; })'''
 
-# How much lighter each text is than what is behind it, as WCAG 2.1 counts it.
-CONTRASTS = '''(() => {
-  const parts = (color) => color.match(/[0-9.]+/g).map(Number);
-  const light = (color) => { const [r, g, b] = parts(color).map((part) => { part /= 255;
-      return part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4; });
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-  const behind = (each) => { for (; each; each = each.parentElement) {
-      const color = getComputedStyle(each).backgroundColor;
-      if (parts(color)[3] !== 0) return color; }
-    return 'rgb(255, 255, 255)'; };
-  return [...document.querySelectorAll('h1,h2,h3,p,td,th,caption,a,label,.plot text')].map((e) => {
-    const style = getComputedStyle(e);
-    const both = [light(e.closest('svg') ? style.fill : style.color), light(behind(e))];
-    return [(Math.max(...both) + 0.05) / (Math.min(...both) + 0.05), e.textContent]; });
-})()'''
+TEXTS = 'h1,h2,h3,p,td,th,caption,a,label,.plot text'
 
 
 class Wrong(Exception):
@@ -96,7 +82,7 @@ def check_layout(browser, where):
                 check(apart(text, other), f'{where}: {text[4]} lies over {other[4]}')
     check(browser.value('document.documentElement.scrollWidth <= innerWidth'),
           f'{where}: the page is wider than its window')
-    faint = [each for each in browser.value(CONTRASTS) if each[0] < 4.5]
+    faint = [each for each in browser.contrasts(TEXTS) if each[0] < 4.5]
     check(not faint, f'{where}: hard to read: {faint[:3]}')
 
 

@@ -395,6 +395,21 @@ answers(2 "--world" replay canary/always_fails --world moon)
 answers(1 "VIOLATION canary/always_fails.*reproduce *lastref replay canary/always_fails --world sim"
   replay canary/always_fails --world sim)
 
+# The timeline of a run: what happened, on standard output and in a page
+shows(1 "> FINDING canary.*after the run: FINDING no-leak.*VIOLATION canary/always_fails"
+  replay canary/always_fails --world sim --timeline)
+shows(0 "[1-9] switch.*raced for.*paused before.*runs.*clean" replay
+  tracker/two_holders_release_at_once --world sim --seed 5 --timeline)
+shows(1 "<table>.*no-leak.*VIOLATION canary/always_fails" replay canary/always_fails --world sim
+  --html -)
+shows(0 "0 switches.*clean" replay tracker/holder_is_killed --timeline)
+shows(0 "clean" replay tracker/holder_is_killed --world sim --html page.html)
+file(READ ${FOLDER}/page.html page)
+if(NOT page MATCHES "<th class=\"actor\" scope=\"col\">tracker</th>")
+  message(SEND_ERROR "replay --html: ${page}")
+endif()
+answers(2 "no/folder.html" replay canary/always_fails --world sim --html no/folder.html)
+
 # What cannot be decided, as git bisect run expects it
 answers(125 "canary/always_fails" replay canary/always_fail --bisect)
 answers(125 "no option --polices" replay canary/always_fails --polices pct --bisect)

@@ -8,6 +8,22 @@ import os
 import signal
 import subprocess
 
+# How much lighter each text is than what is behind it, as WCAG 2.1 counts it.
+CONTRASTS = '''((selector) => {
+  const parts = (color) => color.match(/[0-9.]+/g).map(Number);
+  const light = (color) => { const [r, g, b] = parts(color).map((part) => { part /= 255;
+      return part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4; });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const behind = (each) => { for (; each; each = each.parentElement) {
+      const color = getComputedStyle(each).backgroundColor;
+      if (parts(color)[3] !== 0) return color; }
+    return 'rgb(255, 255, 255)'; };
+  return [...document.querySelectorAll(selector)].filter((e) => e.textContent).map((e) => {
+    const style = getComputedStyle(e);
+    const both = [light(e.closest('svg') ? style.fill : style.color), light(behind(e))];
+    return [(Math.max(...both) + 0.05) / (Math.min(...both) + 0.05), e.textContent]; });
+})'''
+
 
 class Browser:
     """One browser with one empty page. Use it in a `with`."""
@@ -91,6 +107,10 @@ class Browser:
         if 'exceptionDetails' in answer:
             raise RuntimeError(f"{expression}: {answer['exceptionDetails']}")
         return answer['result'].get('value')
+
+    def contrasts(self, selector):
+        """Of each text that the selector matches: its contrast, from 1 to 21, and the text."""
+        return self.value(f'{CONTRASTS}({json.dumps(selector)})')
 
     def complaints(self):
         """Exceptions of scripts, and what else the browser has logged as an error."""
