@@ -23,7 +23,8 @@ constexpr int poll_failures_max = 10;
 constexpr int failed_liveness_checks_max = 10;
 /// Pauses without a free descriptor, five seconds in total, before a process leaves its tree.
 constexpr int exhausted_max = 250;
-/// Pauses in which the root may recreate the removed parts of the tree, five seconds in total.
+/// Pauses in which the root may recreate the removed parts of the tree, or the tracker may accept
+/// others that are connecting; five seconds in total.
 constexpr int absent_max = 250;
 constexpr std::chrono::seconds silent_tree_timeout{1};
 /// The process that was started as the tracker may never become one, or may merely be slow.
@@ -766,9 +767,11 @@ void Client::State::restore() {
     // A recreated socket refuses connections until its root listens.
     const bool is_absent = code == std::errc::no_such_file_or_directory ||
                            (code == std::errc::connection_refused && !root_);
-    if (is_absent && ++absent_ < absent_max) {
+    // Many processes connect at once, or the tracker is stopped.
+    const bool is_full = code == std::errc::resource_unavailable_try_again;
+    if ((is_absent || is_full) && ++absent_ < absent_max) {
       --connections_;
-      if (root_) {
+      if (root_ && is_absent) {
         static_cast<void>(replace_tracker());  // If it was not killed, the next try shows that.
       }
       return;

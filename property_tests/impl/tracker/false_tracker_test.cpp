@@ -2,6 +2,7 @@
 // and again. It gives up with a reason, or sends its requests to the next tracker; it never waits
 // indefinitely.
 #include <array>
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -100,7 +101,8 @@ class FalseTracker {
     std::filesystem::remove_all(folder_.path("runtime"));
   }
 
-  Result<std::unique_ptr<Client>> join() { return Client::join(os_, tree_); }
+  Result<std::unique_ptr<Client>> join() { return join(os_); }
+  Result<std::unique_ptr<Client>> join(os::Os& os) { return Client::join(os, tree_); }
 
  private:
   [[noreturn]] void serve(os::Fd write, const Treatment& treat) {
@@ -253,6 +255,101 @@ TEST(FalseTrackers, that_say_what_was_forgotten_have_a_successor_who_does_not_he
   EXPECT_TRUE(client->register_name(two));
   const Status probed = client->probe();
   EXPECT_TRUE(probed) << describe(probed.error());
+}
+
+/// As if many processes were connecting at once: refuses that many connections for the moment.
+class BusyOs final : public os::KernelOs {
+ public:
+  Status connect(os::Fd fd, const std::string& path) noexcept override {
+    return refused++ < refusals
+               ? failure(std::errc::resource_unavailable_try_again, {}, Call::connect)
+               : KernelOs::connect(fd, path);
+  }
+
+  std::atomic<int> refusals = 0;
+  std::atomic<int> refused = 0;
+};
+
+TEST(FalseTrackers, may_accept_others_before_a_member_that_connects_again_T6_T10) {
+  FalseTracker tracker([](Caller& caller) {
+    caller.answer(caller.next().value());
+    if (caller.number() == 1) {
+      caller.answer(caller.next().value());
+      return;  // Disconnects.
+    }
+    caller.answer_all();
+  });
+  BusyOs os;
+  const auto client = must(tracker.join(os));
+  os.refused = 0;
+  os.refusals = 20;
+  EXPECT_TRUE(client->register_name(one));
+  const Status probed = client->probe();
+  EXPECT_TRUE(probed) << describe(probed.error());
+  EXPECT_EQ(os.refused, os.refusals + 1);
+}
+
+/// Starts no tracker. From a moment on, no message is sent and no thread can be woken. The thread of
+/// its client does not look at its pipe before it is allowed to.
+class DeafOs final : public os::KernelOs {
+ public:
+  Result<os::Child> spawn(const os::SpawnOptions& /*options*/) noexcept override {
+    LASTREF_TRY(self, open_process(process_id()));
+    return os::Child{.pid = process_id(), .process = self};
+  }
+  Result<std::unique_ptr<os::Thread>> start_thread(std::function<void()> body,
+                                                   os::ThreadKind kind) noexcept override {
+    return KernelOs::start_thread(
+        [this, body = std::move(body)] {
+          body();
+          thread_has_ended = true;
+          thread_has_ended.notify_all();
+        },
+        kind);
+  }
+  Status bind(os::Fd fd, const std::string& path) noexcept override {
+    listens_at = path;
+    return KernelOs::bind(fd, path);
+  }
+  Status send(os::Fd fd, os::Bytes message, std::span<const os::Fd> fds) noexcept override {
+    return is_cut_off ? failure(std::errc::broken_pipe, {}, Call::send)
+                      : KernelOs::send(fd, message, fds);
+  }
+  Result<std::size_t> write(os::Fd fd, os::Bytes bytes) noexcept override {
+    if (is_cut_off) {
+      return failure(std::errc::io_error, {}, Call::write);
+    }
+    return KernelOs::write(fd, bytes);
+  }
+  Result<std::size_t> poll(std::span<os::PollItem> items,
+                           std::optional<std::chrono::nanoseconds> timeout) noexcept override {
+    if (items.size() < 2) {
+      return KernelOs::poll(items, timeout);
+    }
+    thread_may_continue.wait(false);
+    return failure(std::errc::interrupted, {}, Call::poll);
+  }
+
+  std::string listens_at;
+  std::atomic<bool> is_cut_off = false;
+  std::atomic<bool> thread_may_continue = false;
+  std::atomic<bool> thread_has_ended = false;
+};
+
+TEST(DeafRoots, keep_no_member_in_their_backlog_T6) {
+  const pretend::FreshFolder folder;
+  DeafOs os;
+  auto client = Client::lead(os, {.runtime_folder = folder.path("runtime")});
+  ASSERT_TRUE(client->release(one)) << "it waits in the backlog";
+  os.is_cut_off = true;
+  EXPECT_EQ(client->release(one).error().code, std::errc::io_error);
+  os.thread_may_continue = true;
+  os.thread_may_continue.notify_all();
+  os.thread_has_ended.wait(false);
+  const os::UniqueFd member(os, must(os.make_socket()));
+  EXPECT_EQ(os.connect(member.get(), os.listens_at).error().code, std::errc::connection_refused);
+  client.reset();
+  std::filesystem::remove_all(folder.path("runtime"));
 }
 
 }  // namespace

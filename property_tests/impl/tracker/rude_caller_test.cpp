@@ -74,6 +74,17 @@ TEST_F(RudeCaller, who_leaves_before_it_gives_up_its_lock_does_not_keep_the_trac
   EXPECT_EQ(end(), "");
 }
 
+TEST_F(RudeCaller, that_leaves_before_it_is_answered_is_heard_T2) {
+  EXPECT_EQ(announce(), std::errc{});
+  ASSERT_TRUE(os_.signal_process(tracker_.get(), os::Signal::stop));
+  pretend::wait_until_stopped(pid_);
+  say({.verb = Verb::probe, .id = 5, .entries = {}});
+  say({.verb = Verb::reply, .entries = {}});
+  link_.reset();
+  ASSERT_TRUE(os_.signal_process(tracker_.get(), os::Signal::resume));
+  EXPECT_THAT(end(), HasSubstr("replies without a request"));
+}
+
 /// Cannot start threads, and records in which order it closes its lock and its connection.
 class ThreadlessOs final : public os::KernelOs {
  public:

@@ -16,12 +16,12 @@ using namespace tracker;
 TrackerInACopy::TrackerInACopy(const MakeOs& make_os)
     : tree_(must(make_tree(os_, folder_.path("runtime")))) {
   testing::internal::CaptureStderr();
-  const os::Pid pid = run_in_copy([&] {
+  pid_ = run_in_copy([&] {
     const std::unique_ptr<os::Os> os = make_os();
     auto daemon = must(Daemon::start(*os, tree_.paths, std::move(tree_.parts.listener)));
     return daemon->serve() ? 0 : 1;
   });
-  tracker_ = os::UniqueFd(os_, must(os_.open_process(pid)));
+  tracker_ = os::UniqueFd(os_, must(os_.open_process(pid_)));
   link_.emplace(os_, connect());
 }
 

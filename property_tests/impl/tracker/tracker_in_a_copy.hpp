@@ -52,6 +52,7 @@ class TrackerInACopy : public testing::Test {
   FreshFolder folder_;
   os::KernelOs os_;
   tracker::OwnTree tree_;
+  os::Pid pid_ = 0;  ///< The tracker's
   os::UniqueFd tracker_;
   std::optional<tracker::Link> link_;
   const Resource name_ = {.type = ResourceType::file, .name = folder_.path("name")};
