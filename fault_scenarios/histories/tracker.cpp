@@ -23,6 +23,7 @@ const Vocabulary& vocabulary() {
                                            {"make", {names}},
                                            {"hold", {names}},
                                            {"release", {names}},
+                                           {"release-stopped", {names}},
                                            {"forget", {names}},
                                            {"look", {names}},
                                            {"count", {names}},
@@ -32,9 +33,7 @@ const Vocabulary& vocabulary() {
                                            {"leave"},
                                            {"join"},
                                            {"exit"},
-                                           {"kill", {{"tracker", "a", "b", "c", "root"}}},
-                                           {"stop", {{"tracker"}}},
-                                           {"resume", {{"tracker"}}}}};
+                                           {"kill", {{"tracker", "a", "b", "c", "root"}}}}};
   return all;
 }
 
