@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "harness/choice/choices.hpp"
 
@@ -91,6 +92,124 @@ class Delays final : public SchedulePolicy {
   std::set<std::uint32_t> paused_;
   std::uint64_t step_ = 0;
   std::uint32_t due_ = 0;
+};
+
+/// In half of the runs all postponed steps are on one object: between them lie the windows of
+/// races, and they are few among all steps.
+class Postpone final : public SchedulePolicy {
+ public:
+  Postpone(std::uint64_t seed, const RunEstimate& estimate) : chance_(seed) {
+    std::map<std::uint64_t, std::set<std::uint32_t>> users;
+    for (const ActorSteps& each : estimate) {
+      users[each.object].insert(each.actor);
+      steps_[each.object] += each.steps;
+    }
+    std::erase_if(
+        steps_, [&](const auto& each) { return each.first == 0 || users[each.first].size() < 2; });
+    expected_ = 1 + next_random(chance_) % postponements_max;
+    all_steps_ = steps_of(estimate);
+    has_priorities_ = next_random(chance_) % 2 == 0;
+    if (next_random(chance_) % 2 == 0 && !steps_.empty()) {
+      const auto only = std::next(
+          steps_.begin(), static_cast<std::ptrdiff_t>(next_random(chance_) % steps_.size()));
+      steps_ = {*only};
+      is_one_object_ = true;
+    }
+  }
+
+  void fault_struck() override { after_fault_ = aftermath(chance_); }
+
+ private:
+  std::size_t pick(std::span<const ReadyActor> ready, bool) override {
+    std::size_t at = preferred(ready);
+    while (!waits_.contains(ready[at].actor) && postpones(ready[at])) {
+      at = preferred(ready);
+    }
+    const ReadyActor picked = ready[at];
+    waits_.erase(picked.actor);  // No other can continue.
+    drawn_.erase(picked.actor);
+    for (const ReadyActor& each : ready) {
+      const auto wait = waits_.find(each.actor);
+      if (wait != waits_.end() && wait->second > 0 && conflict(each.step, picked.step) &&
+          --wait->second == 0) {
+        waits_.erase(wait);
+        if (next_random(chance_) % 2 == 0) {
+          next_ = each.actor;
+        }
+      }
+    }
+    return at;
+  }
+
+  /// The first in order of those that are not postponed, if there is one.
+  std::size_t preferred(std::span<const ReadyActor> ready) {
+    std::optional<std::size_t> best;
+    const std::optional<std::uint32_t> next = std::exchange(next_, std::nullopt);
+    for (std::size_t at = 0; at < ready.size(); ++at) {
+      const std::uint32_t actor = ready[at].actor;
+      if (next == actor) {
+        return at;
+      }
+      if (!waits_.contains(actor) &&
+          (!best || (has_priorities_ && priority_of(actor) > priority_of(ready[*best].actor)))) {
+        best = at;
+      }
+    }
+    return best.value_or(0);
+  }
+
+  /// Draws once for each step.
+  bool postpones(const ReadyActor& ready) {
+    if (!drawn_.insert(ready.actor).second) {
+      return false;
+    }
+    if (after_fault_ && (*after_fault_)-- == 0) {
+      after_fault_.reset();
+    } else {
+      const std::uint64_t one_in = steps_per_postponement(ready.step.object);
+      if (one_in == 0 || next_random(chance_) % one_in >= expected_) {
+        return false;
+      }
+    }
+    waits_[ready.actor] = next_random(chance_) % 4 == 0 ? 0 : 1 + aftermath(chance_);
+    return true;
+  }
+
+  /// Each object has as many as the others, however many steps are taken on it. 0: none
+  std::uint64_t steps_per_postponement(std::uint64_t object) const {
+    const auto found = steps_.find(object);
+    if (found != steps_.end()) {
+      return found->second * steps_.size();
+    }
+    return is_one_object_ ? 0 : all_steps_;
+  }
+
+  /// Changes when it has to let others run.
+  void yielded(std::uint32_t actor) override { priorities_[actor] = 0; }
+
+  std::uint64_t priority_of(std::uint32_t actor) {
+    const auto [at, is_new] = priorities_.try_emplace(actor, 0);
+    if (is_new) {
+      at->second = next_random(chance_);
+    }
+    return at->second;
+  }
+
+  static constexpr std::uint64_t postponements_max = 3;  // Expected in a run
+
+  std::uint64_t chance_;
+  std::map<std::uint64_t, std::uint64_t> steps_;  ///< By object: of all actors
+  std::uint64_t all_steps_ = 0;
+  std::uint64_t expected_ = 0;
+  bool is_one_object_ = false;
+  bool has_priorities_ = false;
+  /// By actor that is postponed: for how many conflicting steps of others; 0: until no other actor
+  /// can continue.
+  std::map<std::uint32_t, std::uint64_t> waits_;
+  std::set<std::uint32_t> drawn_;
+  std::map<std::uint32_t, std::uint64_t> priorities_;
+  std::optional<std::uint32_t> next_;
+  std::optional<std::uint64_t> after_fault_;
 };
 
 class Pct final : public SchedulePolicy {
@@ -257,6 +376,8 @@ std::unique_ptr<SchedulePolicy> make_policy(PolicyName name,
       return std::make_unique<Sticky>(seed);
     case PolicyName::delays:
       return std::make_unique<Delays>(seed, estimate);
+    case PolicyName::postpone:
+      return std::make_unique<Postpone>(seed, estimate);
     case PolicyName::pct:
       return std::make_unique<Pct>(seed, estimate);
     case PolicyName::pos:

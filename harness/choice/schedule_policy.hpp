@@ -4,7 +4,8 @@
 // A policy draws from its seed and from an estimate of the run, so that one seed gives one
 // schedule. The policies differ in what they find: `pct` finds an order of few steps far apart,
 // `pos` the order of two conflicting steps, `surw` schedules evenly however uneven the lengths of
-// the actors are, `delays` few preemptions at uniform places, `sticky` many preemptions.
+// the actors are, `delays` few preemptions at uniform places, `postpone` few preemptions between the
+// steps on one object, `sticky` many preemptions.
 #pragma once
 
 #include <cstddef>
@@ -58,6 +59,10 @@ LASTREF_NAMED_ENUM(
     /// Up to three preemptions, at random steps. Otherwise the usual order. After half
     /// of the preemptions the actor is paused: it runs only when no other can.
     (delays, "delays"),
+    /// A few random steps on objects that other actors use too wait until others have taken
+    /// conflicting steps, or can take none (Sen 2008). Otherwise the usual order, or that of random
+    /// priorities.
+    (postpone, "postpone"),
     /// Random priorities, lowered at two random steps (Burckhardt et al. 2010).
     (pct, "pct"),
     /// Random priorities of steps, drawn again after a conflict (Yuan et al. 2018).

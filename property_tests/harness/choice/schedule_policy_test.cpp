@@ -121,6 +121,7 @@ INSTANTIATE_TEST_SUITE_P(All,
                          Policies,
                          testing::Values(PolicyName::sticky,
                                          PolicyName::delays,
+                                         PolicyName::postpone,
                                          PolicyName::pct,
                                          PolicyName::pos,
                                          PolicyName::surw),
@@ -136,6 +137,51 @@ TEST(Pct, finds_each_order_of_three_steps_as_often_as_its_bound_says) {
   for (const char* const order : {"aaabbb", "abbbaa", "aabbba", "bbbaaa", "baaabb", "bbaaab"}) {
     EXPECT_GE(static_cast<double>(seen[order]), least) << order;
   }
+}
+
+/// Two processes take steps on objects of their own. In the middle, the first takes two steps on a
+/// shared object, and the second takes one. Returns whether that came between the two.
+bool hits_window(Choices& choices, std::uint64_t private_steps) {
+  choices.begin();
+  Machine machine(choices);
+  std::string order;
+  const auto start = [&](char name, int shared_steps) {
+    machine.scheduler.start(
+        machine.kernel.make_process(nullptr, std::string(1, name)), true, [=, &order, &machine] {
+          const auto take_private_steps = [&] {
+            for (std::uint64_t step = 0; step < private_steps; ++step) {
+              machine.scheduler.ask(sim::Reach::all,
+                                    {.object = static_cast<std::uint64_t>(name), .writes = true});
+            }
+          };
+          take_private_steps();
+          for (int step = 0; step < shared_steps; ++step) {
+            machine.scheduler.ask(sim::Reach::all, writes_object);
+            order += name;
+          }
+          take_private_steps();
+          return 0;
+        });
+  };
+  start('a', 2);
+  start('b', 1);
+  EXPECT_EQ(machine.scheduler.run(), Scheduler::Rest::ended);
+  return order == "aba";
+}
+
+TEST(Postpone, hits_a_window_on_a_shared_object_however_many_other_steps_there_are) {
+  constexpr std::uint32_t private_steps = 100;
+  const RunEstimate estimate = {{.actor = 0, .object = 'a', .steps = 2 * private_steps},
+                                {.actor = 0, .object = 7, .steps = 2},
+                                {.actor = 1, .object = 'b', .steps = 2 * private_steps},
+                                {.actor = 1, .object = 7, .steps = 1}};
+  constexpr std::uint64_t seeds = 1000;
+  std::uint64_t hits = 0;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    PolicyChoices choices(PolicyName::postpone, seed, estimate);
+    hits += hits_window(choices, private_steps) ? 1U : 0U;
+  }
+  EXPECT_GT(hits, seeds / 10);
 }
 
 TEST(Surw, draws_orders_more_evenly_than_a_coin_where_one_actor_is_longer) {
