@@ -16,9 +16,9 @@ bool is_array(std::string_view path) {
 }
 
 /// The hashes of the data of all announced arrays; empty if some are unknown.
-std::optional<std::set<std::string>> announced_arrays(std::span<const Record> records) {
+std::optional<std::set<std::string>> announced_arrays(const Evidence& evidence) {
   std::set<std::string> hashes;
-  for (const Record& record : records) {
+  for (const Record& record : evidence.notable()) {
     if (record.kind == RecordKind::operation_begin && record.name == "reduce") {
       hashes.emplace(record.text.view());
     }
@@ -31,7 +31,7 @@ std::optional<std::set<std::string>> announced_arrays(std::span<const Record> re
 /// one of them.
 Judgement arrays_are_whole(const Evidence& evidence) {
   Judgement judgement;
-  const auto announced = announced_arrays(evidence.records);
+  const auto announced = announced_arrays(evidence);
   for_each_file(evidence, is_array, [&](const FileLook& look, std::span<const Record>) {
     ++judgement.look.seen;
     const ReadFile<std::string_view> data = read_array_file(look.bytes);

@@ -5,6 +5,9 @@
 
 namespace lastref::harness::oracle {
 
+/// Whether any call failed by a fault.
+bool has_injected(const Evidence& evidence);
+
 /// Whether every injected fault is benign, so that everything must be as without it. False if a
 /// process was killed with messages still to send, which are lost with it. False for an error of a
 /// call that the scenario itself makes: the scenario notices it.

@@ -64,7 +64,7 @@ void end(Operation& operation, const Record& record, Moment moment) {
 /// Whether a put may be refused for lack of space.
 bool may_refuse(const Evidence& evidence) {
   return evidence.scenario.caches_refuse ||
-         std::ranges::any_of(evidence.records, [](const Record& record) {
+         std::ranges::any_of(evidence.notable(), [](const Record& record) {
            return record.injected && record.error == ENOSPC;
          });
 }
@@ -74,13 +74,12 @@ Judgement caches_are_linearizable(const Evidence& evidence) {
   std::map<std::string, History, std::less<>> histories;
   using Caller = std::pair<std::uint16_t, std::uint16_t>;
   std::map<Caller, std::pair<History*, std::size_t>> under_way;
-  Moment moment = 0;
-  for (const Record& record : evidence.records) {
-    ++moment;
+  for (const Record& record : evidence.notable()) {
     const auto kind = kind_of(record);
     if (!kind) {
       continue;
     }
+    const auto moment = static_cast<Moment>(&record - evidence.records.data() + 1);
     const Caller caller(record.process, record.actor);
     if (record.kind == RecordKind::operation_end) {
       if (const auto found = under_way.find(caller); found != under_way.end()) {

@@ -18,9 +18,9 @@ namespace {
 /// "<slot> <hash>" of all values that were ever put.
 using Puts = std::set<std::string, std::less<>>;
 
-Puts puts_of(std::span<const Record> records) {
+Puts puts_of(const Evidence& evidence) {
   Puts puts;
-  for (const Record& record : records) {
+  for (const Record& record : evidence.notable()) {
     if (record.kind == RecordKind::operation_begin && record.name == "put") {
       const std::string_view asked = record.text.view();
       puts.emplace(asked.substr(std::min(asked.find(' ') + 1, asked.size())));
@@ -88,7 +88,7 @@ bool is_preserved(std::string_view path, std::span<const Record> before) {
 /// there.
 Judgement live_caches_are_whole(const Evidence& evidence) {
   Judgement judgement;
-  const Puts puts = puts_of(evidence.records);
+  const Puts puts = puts_of(evidence);
   const auto judge = [&](const FileLook& look, std::span<const Record> before) {
     ++judgement.look.seen;
     const ReadFile<LiveCache> cache = read_live_cache(look.bytes);
@@ -110,7 +110,7 @@ Judgement live_caches_are_whole(const Evidence& evidence) {
 /// The same for preserved caches.
 Judgement preserved_caches_are_whole(const Evidence& evidence) {
   Judgement judgement;
-  const Puts puts = puts_of(evidence.records);
+  const Puts puts = puts_of(evidence);
   const auto is_possible = [](std::string_view path) { return !path.ends_with(".npy"); };
   const auto judge = [&](const FileLook& look, std::span<const Record> before) {
     if (!is_preserved(look.path, before)) {

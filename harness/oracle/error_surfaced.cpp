@@ -68,6 +68,7 @@ struct Struck {
   const Record& failed;
   Response response;
   std::span<const Record> later;
+  const Evidence& evidence;
   Operations::Names words;       ///< operations of its thread, the innermost last
   Operations::Names words_near;  ///< operations of its process
   bool comes_again;
@@ -113,9 +114,19 @@ bool is_refused(const Record& failed, const Record& later) noexcept {
          later.name == "put" && later.text == "false" && failed.error == ENOSPC;
 }
 
-bool any_later(const Struck& struck, bool (*shows)(const Record&, const Record&) noexcept) {
+/// Whether any later record shows it, of all or of the notable ones.
+template <typename Shows>
+bool any_later(const Struck& struck, const Shows& shows) {
   return std::ranges::any_of(struck.later,
                              [&](const Record& later) { return shows(struck.failed, later); });
+}
+template <typename Shows>
+bool any_notable(const Struck& struck, const Shows& shows) {
+  const auto notable = struck.evidence.notable();
+  const auto first = std::ranges::partition_point(
+      notable, [&](const Record& each) { return &each <= &struck.failed; });
+  return std::any_of(
+      first, notable.end(), [&](const Record& later) { return shows(struck.failed, later); });
 }
 
 /// Whether the operation of the call did the same with another object, and succeeded: an unusable
@@ -167,41 +178,41 @@ bool is_answered_by_its_word(const Struck& struck) {
 
 /// Whether an operation fails because the call fails in every location.
 bool is_out_of_locations(const Struck& struck) {
-  return struck.comes_again && std::ranges::any_of(struck.later, [&](const Record& later) {
-           return later.process == struck.failed.process &&
-                  later.kind == RecordKind::operation_end && later.error == ENOENT;
+  return struck.comes_again && any_notable(struck, [](const Record& failed, const Record& later) {
+           return later.process == failed.process && later.kind == RecordKind::operation_end &&
+                  later.error == ENOENT;
          });
 }
 
 /// A sweep does what is possible, and reports the rest.
 bool is_said_by_a_sweep(const Struck& struck) {
-  return struck.words.back() == "sweep" && any_later(struck, has_spoken);
+  return struck.words.back() == "sweep" && any_notable(struck, has_spoken);
 }
 
 /// Whether the table of responses allows what has happened since.
 bool is_answered(const Struck& struck) {
-  if (any_later(struck, has_died) || any_later(struck, has_lost_its_parent)) {
+  if (any_notable(struck, has_died) || any_notable(struck, has_lost_its_parent)) {
     return true;
   }
   if (struck.response == Response::fail && !struck.words.empty()) {
     return is_answered_by_its_word(struck) || is_said_by_a_sweep(struck) ||
-           (is_hired(struck.failed) && any_later(struck, is_told));
+           (is_hired(struck.failed) && any_notable(struck, is_told));
   }
   // Outside of any operation, no caller waits for the error: the next operation meets its
   // consequences. An operation that removes what it created reports the error that made it do so;
   // no-leak judges whether the thing remains.
   const bool is_second = struck.words.empty() || is_removal(struck.failed.call);
-  const bool is_heard = any_later(struck, is_second ? is_felt : is_told);
-  return is_heard || any_later(struck, made_good) || any_later(struck, has_spoken) ||
-         any_later(struck, is_refused) || fell_back(struck) || is_out_of_locations(struck);
+  const bool is_heard = any_notable(struck, is_second ? is_felt : is_told);
+  return is_heard || any_later(struck, made_good) || any_notable(struck, has_spoken) ||
+         any_notable(struck, is_refused) || fell_back(struck) || is_out_of_locations(struck);
 }
 
 /// On a thread of the product's own it can be reported only to the next operation.
 bool may_be_told(const Struck& struck) {
   return is_tracker(struck.failed) || !struck.words_near.empty() ||
-         std::ranges::any_of(struck.later, [&](const Record& later) {
-           return later.process == struck.failed.process &&
-                  later.kind == RecordKind::operation_begin && !is_last(later.name.view());
+         any_notable(struck, [](const Record& failed, const Record& later) {
+           return later.process == failed.process && later.kind == RecordKind::operation_begin &&
+                  !is_last(later.name.view());
          });
 }
 
@@ -240,6 +251,7 @@ Struck struck_by(const Evidence& evidence, std::size_t at, const Operations& ope
   return {.failed = failed,
           .response = response_to(failed.call, failed.error, failed.role.view()),
           .later = evidence.records.subspan(at + 1),
+          .evidence = evidence,
           .words = operations.of_thread(failed),
           .words_near = words,
           .comes_again = comes_again(failed, evidence),
@@ -257,6 +269,9 @@ Finding unheard(const Record& failed) {
 Judgement error_surfaced(const Evidence& evidence) {
   if (has_two_faults(evidence)) {
     return waived(Waiver::two_faults);
+  }
+  if (!has_injected(evidence)) {
+    return {};
   }
   Judgement judgement;
   Operations operations;
@@ -281,7 +296,7 @@ Judgement error_surfaced(const Evidence& evidence) {
     if (told_of.contains(of)) {
       continue;
     }
-    if (struck.comes_again && (any_later(struck, is_told) || any_later(struck, has_spoken))) {
+    if (struck.comes_again && (any_notable(struck, is_told) || any_notable(struck, has_spoken))) {
       told_of.insert(of);
     } else if (!is_answered(struck) && may_be_told(struck)) {
       judgement.findings.push_back(unheard(failed));

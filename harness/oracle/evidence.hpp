@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,27 @@
 #include "harness/scenario/world.hpp"
 
 namespace lastref::harness {
+
+/// Whether oracles read a record for itself: facts, operations, injected errors, and the ends of
+/// calls that change names, maps, locks or bytes of files, or report something on standard error.
+/// Most records of a run are others.
+bool is_notable(const Record& record) noexcept;
+
+/// The notable records of a run, selected at their first use.
+class NotableRecords {
+ public:
+  auto of(std::span<const Record> records) const {
+    select(records);
+    return std::views::all(selected_) |
+           std::views::transform([](const Record* each) -> const Record& { return *each; });
+  }
+
+ private:
+  void select(std::span<const Record> records) const;
+
+  mutable std::span<const Record> from_;
+  mutable std::vector<const Record*> selected_;
+};
 
 struct Evidence {
   const Scenario& scenario;
@@ -40,6 +62,10 @@ struct Evidence {
   std::vector<std::string> texts = {};
   /// What each name in `left` is, and the call that made it, where that is known.
   std::map<std::string, std::string, std::less<>> makers = {};
+  NotableRecords notable_records = {};
+
+  /// In the order of `records`, which must not change any more. For oracles that read nothing else.
+  auto notable() const { return notable_records.of(records); }
 
   std::string text_of(const Record& record) const {
     return record.seq < texts.size() ? texts[record.seq] : std::string(record.text.view());

@@ -131,7 +131,7 @@ class HeldFirst {
 /// still has mapped.
 Judgement held_first(const Evidence& evidence) {
   HeldFirst oracle;
-  for (const Record& record : evidence.records) {
+  for (const Record& record : evidence.notable()) {
     oracle.read(record);
   }
   return oracle.take();

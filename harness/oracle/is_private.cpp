@@ -12,7 +12,7 @@ constexpr std::int64_t sticky = 01000;  // It grants no permission.
 /// Files are created with mode 0600 and folders with 0700, from the start.
 Judgement is_private(const Evidence& evidence) {
   Judgement judgement;
-  for (const Record& record : evidence.records) {
+  for (const Record& record : evidence.notable()) {
     if (is_fact(record, fact::exposed)) {
       judgement.findings.push_back({.claim = "private: other users cannot write to what it makes",
                                     .seen = evidence.text_of(record)});

@@ -21,7 +21,53 @@ bool is_crossing(const Record& record) noexcept {
          record.name != allocation_site;
 }
 
+/// Whether oracles read the end of this call, if it did not fail by a fault.
+bool changes_something(const Record& record) noexcept {
+  switch (record.call) {
+    case Call::none:
+      return record.name == row_of(Step::word_change).name;
+    case Call::close:
+      return record.object == "lock";
+    case Call::write:
+      return record.object == "stderr";
+    case Call::unmap:
+      return true;
+    case Call::open:
+    case Call::write_at:
+    case Call::sync:
+    case Call::rename:
+    case Call::rename_new:
+    case Call::link:
+    case Call::make_folder:
+    case Call::map:
+    case Call::create_shm:
+    case Call::create_semaphore:
+    case Call::bind:
+      return record.error == 0;
+    default:
+      return record.error == 0 && (is_removal(record.call) || record.text.view().ends_with(".npy"));
+  }
+}
+
 }  // namespace
+
+bool is_notable(const Record& record) noexcept {
+  return record.kind == RecordKind::end ? record.injected || changes_something(record)
+                                        : record.kind != RecordKind::begin || record.injected;
+}
+
+void NotableRecords::select(std::span<const Record> records) const {
+  if (from_.data() == records.data() && from_.size() == records.size()) {
+    return;
+  }
+  from_ = records;
+  selected_.clear();
+  for (const Record& record : records) {
+    if (is_notable(record)) {
+      selected_.push_back(&record);
+    }
+  }
+}
 
 namespace oracle {
 
@@ -103,7 +149,7 @@ Outcome outcome_of(const Evidence& evidence) {
     outcome.last_crossings = last_crossings_of(evidence.records);
   }
   outcome.standard_error = evidence.standard_error;
-  for (const Record& record : evidence.records) {
+  for (const Record& record : evidence.notable()) {
     outcome.kills += is_fact(record, fact::died) && record.text == fact::killed ? 1U : 0U;
     outcome.faults_fired += is_fact(record, fact::fired) ? 1U : 0U;
   }

@@ -107,7 +107,7 @@ bool may_stay(const Evidence& evidence, std::string_view path) {
   return std::ranges::any_of(texts, [&](const std::string& text) {
     const std::string resource = journal_text(text);
     Forgotten forgotten(resource);
-    for (const Record& record : evidence.records) {
+    for (const Record& record : evidence.notable()) {
       forgotten.read(record);
     }
     return forgotten.may_stay();
@@ -131,7 +131,7 @@ bool may_stay(const Scenario& scenario, std::string_view path) {
 
 bool is_promised(const Evidence& evidence) {
   return !evidence.scenario.no_ledger ||
-         std::ranges::none_of(evidence.records, [](const Record& record) {
+         std::ranges::none_of(evidence.notable(), [](const Record& record) {
            return is_tracker(record) &&
                   (record.injected || (is_fact(record, fact::died) && record.text != fact::ended));
          });
@@ -144,8 +144,8 @@ bool was_said_to_be_gone(const Evidence& evidence, std::string_view path) {
   const bool comes_again = std::ranges::any_of(
       faults, [](const Fault& fault) { return is_for_ever(fault.kind) && fault.error == ENOENT; });
   const bool looks_once = comes_again || faults.size() > 1;
-  const std::string_view root = leader_in(evidence.records);
-  return std::ranges::any_of(evidence.records, [&](const Record& record) {
+  const std::string_view root = leader_in(evidence);
+  return std::ranges::any_of(evidence.notable(), [&](const Record& record) {
     const bool cleans_up = looks_once && (is_tracker(record) || record.role == root);
     return record.call == Call::status_at && record.injected && record.error == ENOENT &&
            (cleans_up || record.role == next_start_role) &&

@@ -22,7 +22,7 @@ bool is_final(std::string_view path) noexcept {
 Judgement no_corruption(const Evidence& evidence) {
   Judgement judgement;
   std::set<std::string_view> given;  // final names, given by a rename or by an outside party
-  for (const Record& record : evidence.records) {
+  for (const Record& record : evidence.notable()) {
     const std::string_view path = record.text.view();
     const bool is_done = record.kind == RecordKind::end && record.error == 0;
     const bool is_outside = is_fact(record, fact::outside);

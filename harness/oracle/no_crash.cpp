@@ -8,7 +8,7 @@ namespace {
 /// A process dies only of planned faults.
 Judgement no_crash(const Evidence& evidence) {
   Judgement judgement;
-  for (const Record& record : evidence.records) {
+  for (const Record& record : evidence.notable()) {
     if (is_fact(record, fact::died)) {
       ++judgement.look.seen;
       ++judgement.look.filled;

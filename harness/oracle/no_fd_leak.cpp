@@ -28,7 +28,7 @@ std::string_view kind_left_by(Call call) noexcept {
 }
 
 bool is_excused(const Evidence& evidence, const Record& left) {
-  return std::ranges::any_of(evidence.records, [&](const Record& record) {
+  return std::ranges::any_of(evidence.notable(), [&](const Record& record) {
     const std::string_view kind = kind_left_by(record.call);
     return record.injected && record.process == left.process && !kind.empty() &&
            left.object == ObjectText(std::string(kind).append(record.object.view())).view();
@@ -38,7 +38,7 @@ bool is_excused(const Evidence& evidence, const Record& left) {
 /// A process that exits has closed what it opened, and reaped its children.
 Judgement no_fd_leak(const Evidence& evidence) {
   Judgement judgement;
-  for (const Record& record : evidence.records) {
+  for (const Record& record : evidence.notable()) {
     // Only processes that end in an orderly way are judged.
     if (is_fact(record, fact::died) && record.text == fact::ended) {
       ++judgement.look.seen;

@@ -8,7 +8,7 @@ namespace {
 Judgement no_hang(const Evidence& evidence) {
   Judgement judgement;
   judgement.look = {.seen = 1, .filled = evidence.records.empty() ? 0U : 1U};
-  for (const Record& record : evidence.records) {
+  for (const Record& record : evidence.notable()) {
     if (is_fact(record, fact::hang)) {
       judgement.findings.push_back(
           {.claim = "no-hang: every run ends", .seen = evidence.text_of(record)});

@@ -69,8 +69,8 @@ Waiver why_not_at_once(const Evidence& evidence) {
   bool has_failed = false;
   bool root_has_failed = false;
   bool is_whole = false;
-  const std::string_view root = leader_in(evidence.records);
-  for (const Record& record : evidence.records) {
+  const std::string_view root = leader_in(evidence);
+  for (const Record& record : evidence.notable()) {
     has_failed = has_failed || (record.injected && may_leave(evidence, record));
     root_has_failed = root_has_failed || (record.injected && record.role == root);
     root_gave_up = root_gave_up || (record.role == root && gives_up_lock(record));
@@ -103,7 +103,7 @@ Waiver why_not_at_once(const Evidence& evidence) {
 /// The number of names that the processes of the run have made.
 std::uint32_t names_made(const Evidence& evidence) {
   return static_cast<std::uint32_t>(
-      std::ranges::count_if(evidence.records, [](const Record& record) {
+      std::ranges::count_if(evidence.notable(), [](const Record& record) {
         const bool makes = (record.call == Call::open && record.value >= 0) ||
                            record.call == Call::make_folder || record.call == Call::create_shm ||
                            record.call == Call::create_semaphore || record.call == Call::bind;

@@ -49,7 +49,7 @@ bool takes_from(std::string_view held, const Record& record, std::string_view re
 Judgement no_premature_unlink(const Evidence& evidence) {
   Holdings holdings;
   Judgement judgement;
-  for (const Record& record : evidence.records) {
+  for (const Record& record : evidence.notable()) {
     holdings.read(record);
     if (record.kind != RecordKind::end || record.error != 0 || !is_tracker(record)) {
       continue;

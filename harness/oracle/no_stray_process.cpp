@@ -7,7 +7,7 @@ namespace {
 /// When the run is over, no process remains.
 Judgement no_stray_process(const Evidence& evidence) {
   Judgement judgement;
-  for (const Record& record : evidence.records) {
+  for (const Record& record : evidence.notable()) {
     if (is_fact(record, fact::born)) {
       ++judgement.look.seen;
       ++judgement.look.filled;

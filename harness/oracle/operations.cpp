@@ -18,10 +18,10 @@ void end_last(Operations::Names& open, std::string_view name) {
 
 }  // namespace
 
-std::string_view leader_in(std::span<const Record> records) noexcept {
+std::string_view leader_in(const Evidence& evidence) {
   constexpr std::string_view usual = "root";
   std::string_view leader = usual;
-  for (const Record& record : records) {
+  for (const Record& record : evidence.notable()) {
     if (record.kind != RecordKind::operation_begin || record.name != "lead") {
       continue;
     }
@@ -39,7 +39,11 @@ bool is_last(std::string_view operation) noexcept {
 
 void Operations::read(const Record& record) {
   if (record.kind != RecordKind::fact) {
-    first_actor_.try_emplace(record.process, record.actor);
+    if (record.process >= first_actor_.size()) {
+      first_actor_.resize(record.process + std::size_t{1}, -1);
+    }
+    std::int32_t& first = first_actor_[record.process];
+    first = first < 0 ? record.actor : first;
   }
   if (record.kind == RecordKind::operation_begin) {
     open_[record.process].push_back(record.name.view());
@@ -61,9 +65,9 @@ const Operations::Names& Operations::of_process(const Record& record) const {
 }
 
 bool Operations::is_own(const Record& record) const {
-  const auto first = first_actor_.find(record.process);
-  return !is_tracker(record) && of_process(record).empty() &&
-         (first == first_actor_.end() || first->second == record.actor);
+  const std::int32_t first =
+      record.process < first_actor_.size() ? first_actor_[record.process] : -1;
+  return !is_tracker(record) && of_process(record).empty() && (first < 0 || first == record.actor);
 }
 
 }  // namespace lastref::harness::oracle

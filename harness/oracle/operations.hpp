@@ -7,18 +7,18 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "harness/journal/record.hpp"
+#include "harness/oracle/evidence.hpp"
 
 namespace lastref::harness::oracle {
 
 /// The role that leads the tree of the run: the first one that has led a tree; "root" if that has
 /// led one too, or none has. Before the root leads, another role may have had a tree that dies.
-std::string_view leader_in(std::span<const Record> records) noexcept;
+std::string_view leader_in(const Evidence& evidence);
 
 /// An operation that ends a membership or object permanently.
 bool is_last(std::string_view operation) noexcept;
@@ -40,7 +40,7 @@ class Operations {
  private:
   using Thread = std::pair<std::uint16_t, std::uint16_t>;  ///< process and actor
 
-  std::map<std::uint16_t, std::uint16_t> first_actor_;
+  std::vector<std::int32_t> first_actor_;  ///< By process; below 0: none yet
   std::map<std::uint16_t, Names> open_;
   std::map<Thread, Names> open_of_thread_;
 };

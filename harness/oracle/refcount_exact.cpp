@@ -95,7 +95,7 @@ Judgement refcount_exact(const Evidence& evidence) {
     return waived(Waiver::fails_for_ever);
   }
   CountsOracle oracle;
-  for (const Record& record : evidence.records) {
+  for (const Record& record : evidence.notable()) {
     oracle.read(record);
   }
   return oracle.take();

@@ -8,7 +8,7 @@ namespace {
 Judgement refuted(const Evidence& evidence) {
   Judgement judgement;
   bool expects_seen = false;
-  for (const Record& record : evidence.records) {
+  for (const Record& record : evidence.notable()) {
     // A role that ended by itself has made its checks.
     if (is_fact(record, fact::died) && record.text == fact::ended && !is_tracker(record)) {
       ++judgement.look.seen;

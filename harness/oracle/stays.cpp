@@ -27,7 +27,7 @@ struct Given {
 /// has created it.
 Judgement stays(const Evidence& evidence) {
   std::map<std::string_view, Given> all;  // by the resource as operations have it
-  for (const Record& record : evidence.records) {
+  for (const Record& record : evidence.notable()) {
     const std::string_view text = record.text.view();
     if (gives_up_lock(record) || is_fact(record, fact::died)) {
       // Its references end with it. If one was the last, the object is removed, and a later forget

@@ -96,7 +96,7 @@ class SyncedFirst {
 /// A durable cache syncs a value before others see it, and its place before the operation returns.
 Judgement synced_first(const Evidence& evidence) {
   SyncedFirst oracle;
-  for (const Record& record : evidence.records) {
+  for (const Record& record : evidence.notable()) {
     oracle.read(record);
   }
   return oracle.take();

@@ -1,5 +1,7 @@
 #include "harness/oracle/whole_files.hpp"
 
+#include <algorithm>
+
 namespace lastref::harness::oracle {
 
 bool gives_name(Call call) noexcept {
@@ -14,10 +16,12 @@ void for_each_file(const Evidence& evidence,
                    const std::function<bool(std::string_view path)>& is_kind,
                    const std::function<void(const FileLook&, std::span<const Record>)>& judge) {
   std::set<std::string_view> anothers;
-  std::size_t read = 0;
+  const auto notable = evidence.notable();
+  auto next = notable.begin();
   for (const FileLook& look : evidence.files) {
-    for (; read < look.moment && read < evidence.records.size(); ++read) {
-      const Record& record = evidence.records[read];
+    const auto before = evidence.records.first(std::min(look.moment, evidence.records.size()));
+    for (; next != notable.end() && &*next < before.data() + before.size(); ++next) {
+      const Record& record = *next;
       if (is_fact(record, fact::outside)) {
         anothers.insert(record.text.view());
       } else if (gave_name(record)) {
@@ -25,7 +29,7 @@ void for_each_file(const Evidence& evidence,
       }
     }
     if (is_kind(look.path) && !anothers.contains(journal_text(look.path))) {
-      judge(look, evidence.records.first(read));
+      judge(look, before);
     }
   }
 }

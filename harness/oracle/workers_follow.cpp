@@ -86,7 +86,7 @@ class WorkersFollow {
 /// No worker is alive when its parent is dead and no process of the run can continue.
 Judgement workers_follow(const Evidence& evidence) {
   WorkersFollow oracle(evidence);
-  for (const Record& record : evidence.records) {
+  for (const Record& record : evidence.notable()) {
     oracle.read(record);
   }
   return oracle.take();

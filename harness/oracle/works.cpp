@@ -24,7 +24,7 @@ Judgement works(const Evidence& evidence) {
   if (changes_order(evidence.plan)) {
     return waived(Waiver::has_order);
   }
-  for (const Record& record : evidence.records) {
+  for (const Record& record : evidence.notable()) {
     if (record.kind == RecordKind::operation_end) {
       ++judgement.look.seen;
       ++judgement.look.filled;
