@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -49,7 +50,7 @@ struct Quarry {
   std::uint64_t runs_in_turn = 1;
   bool is_turn_of_deviation = false;  ///< Every other run is one, until all were made.
   std::uint64_t random_runs = 0;
-  std::set<std::uint64_t> orders;
+  std::unordered_set<std::uint64_t> orders;
   std::set<std::string> claims;  ///< Violated ones
 };
 

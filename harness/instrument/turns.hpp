@@ -19,7 +19,8 @@ void offer_turn(std::size_t current,
   bool any = false;
   for (const bool among_paused : {false, true}) {
     for (std::size_t step = first; step < count + first; ++step) {
-      const std::size_t index = (current + step) % count;
+      const std::size_t next = current + step;
+      const std::size_t index = next < count ? next : next - count;
       if (paused(index) == among_paused && able(index)) {
         offer(index);
         any = true;
