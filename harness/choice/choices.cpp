@@ -23,6 +23,10 @@ std::uint32_t next_worthwhile(std::uint32_t from, std::uint32_t options, std::ui
 
 std::uint32_t Choices::pick(const Question& question) noexcept {
   LASTREF_ASSERT(question.options > 0);
+  if (again_ > 0) {
+    --again_;
+    return question.options == 1 ? 0 : answers_[answers_.size() - recorded_again_--];
+  }
   if (question.options == 1) {
     only_one(question);
     count(question, 0);
@@ -69,7 +73,15 @@ void Choices::begin() noexcept {
   steps_of_ = {};
   other_questions_ = 0;
   held_ = false;
+  again_ = 0;
+  recorded_again_ = 0;
   begun();
+}
+
+void Choices::expect_again(std::size_t questions, std::size_t recorded) noexcept {
+  LASTREF_ASSERT(recorded <= std::min(questions, answers_.size()));
+  again_ = questions;
+  recorded_again_ = recorded;
 }
 
 std::uint32_t ListedChoices::answer(const Question& question) noexcept {

@@ -57,6 +57,9 @@ class Choices {
   virtual void fault_struck() noexcept {}
   /// While held, every question is answered 0, and recorded like others.
   void hold(bool held) noexcept { held_ = held; }
+  /// The last questions, of which the last `recorded` are recorded and the others have one option,
+  /// will be asked again, and get the same answers.
+  void expect_again(std::size_t questions, std::size_t recorded) noexcept;
 
  protected:
   virtual std::uint32_t answer(const Question& question) noexcept = 0;
@@ -76,6 +79,8 @@ class Choices {
   std::vector<std::uint32_t> steps_of_;  ///< How often each actor was chosen
   std::uint32_t other_questions_ = 0;
   bool held_ = false;
+  std::size_t again_ = 0;           ///< Questions that are asked again
+  std::size_t recorded_again_ = 0;  ///< Those of them that are recorded
 };
 
 /// Answers from a list; after its end at random if there is a seed, else 0. An answer that is out

@@ -25,6 +25,7 @@ void InterceptorState::follow(const Plan& plan) {
       knows_callers() && plan.wants_crossings && plan.faults.empty() && plan.ambient.empty();
   notes_aftermath = knows_callers() && plan.wants_aftermath;
   notes_allocations = plan.wants_allocations && knows_callers();
+  counts_allocations = false;
 }
 
 bool InterceptorState::has_fired() const noexcept {
@@ -34,9 +35,16 @@ bool InterceptorState::has_fired() const noexcept {
 void PlanInterceptor::crosses(const PendingCall* /*pending_call*/) noexcept {}
 
 void PlanInterceptor::play(std::span<const Fault> faults, std::string_view role) {
+  role_.assign(role);
+  change_faults(faults, role);
+  allocations_ = 0;
+  has_told_failure_ = false;
+  chains_.clear();
+}
+
+void PlanInterceptor::change_faults(std::span<const Fault> faults, std::string_view role) {
   LASTREF_ASSERT(faults.size() <= faults_max);
   faults_ = faults;
-  role_.assign(role);
   mine_.clear();
   for (std::size_t index = 0; index < faults.size(); ++index) {
     const Fault& fault = faults[index];
@@ -45,10 +53,8 @@ void PlanInterceptor::play(std::span<const Fault> faults, std::string_view role)
     }
   }
   notes_allocations_ = state_.notes_allocations && (!state_.notes_aftermath || state_.has_fired());
-  counts_allocations_ = notes_allocations_ || strikes_at(allocation_site);
-  allocations_ = 0;
-  has_told_failure_ = false;
-  chains_.clear();
+  counts_allocations_ =
+      notes_allocations_ || state_.counts_allocations || strikes_at(allocation_site);
 }
 
 bool PlanInterceptor::is_new_chain(std::uint32_t callers) {

@@ -33,8 +33,9 @@ struct InterceptorState {
   bool observing = false;  ///< Only the tracker runs, and nothing counts.
   bool looks = false;      ///< The tracker is asked directly after each kill.
   bool notes_allocations = false;
-  bool notes_callers = false;    ///< From the start, or
-  bool notes_aftermath = false;  ///< after the first fault was injected.
+  bool counts_allocations = false;  ///< Even if no fault needs their number.
+  bool notes_callers = false;       ///< From the start, or
+  bool notes_aftermath = false;     ///< after the first fault was injected.
   std::array<bool, faults_max> fired = {};
 
   /// Applies what the plan says about all processes together. Call it before the first of them
@@ -67,12 +68,16 @@ class PlanInterceptor : public Interceptor {
   void begins(std::string_view operation) noexcept;
   /// Whether an allocation fails. `frame` is that of its operator new.
   bool allocation_fails(const void* frame) noexcept;
+  /// The number of allocations so far, if they are counted.
+  std::uint32_t allocations() const noexcept { return allocations_; }
 
  protected:
   explicit PlanInterceptor(InterceptorState& state) noexcept : state_(state) {}
 
   /// From now on this is the interceptor of a process in that role. `faults` are those of the plan.
   void play(std::span<const Fault> faults, std::string_view role);
+  /// From now on `faults` are those of the plan. No fault has been injected yet.
+  void change_faults(std::span<const Fault> faults, std::string_view role);
   /// Whether a fault is planned for that name, at any object.
   bool strikes_at(std::string_view name) const noexcept;
   /// In a call that has waited: does not return if the calling thread is to die in it.

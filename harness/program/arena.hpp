@@ -7,28 +7,73 @@
 // them is on another page that has to be copied for it.
 //
 // Limits: a run must leave nothing behind that it allocated. Allocate what outlives it inside an
-// ArenaPause. A function's static object that is first reached inside a run would be lost, so make
-// one run without an Arena first; a static on some rare path still shows as a crash, because the
-// block is overwritten. In sanitizer builds nothing is replaced: the memory of killed fibers leaks
+// ArenaPause; a function's static object that is first reached inside a run is made in one. In
+// sanitizer builds nothing is replaced: the memory of killed fibers leaks
 // there, and the leak checker is told so. A forked child finds the block full of zeros: it has to
 // stay in an ArenaPause, and must not use the block.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <memory>
+#include <vector>
 
 namespace lastref::harness {
+
+/// The memory of arenas that are open one after another, in any thread. Without one an Arena uses
+/// memory of its thread, which is kept until the program ends.
+class ArenaMemory {
+ public:
+  ArenaMemory() noexcept = default;
+  ArenaMemory(const ArenaMemory&) = delete;
+  ArenaMemory& operator=(const ArenaMemory&) = delete;
+  ~ArenaMemory();
+
+  /// Whether an ArenaImage can be made of it: not in sanitizer builds.
+  static bool can_be_copied() noexcept;
+
+ private:
+  friend class Arena;
+  void reserve() noexcept;
+
+  std::byte* begin_ = nullptr;
+};
 
 class Arena {
  public:
   /// Not nested. An Arena that does not serve leaves the memory to the usual heap, and only makes
   /// the leak checker of a sanitizer ignore leaks from now on.
   explicit Arena(bool serves) noexcept;
+  /// Serves from this memory, which outlives it.
+  explicit Arena(ArenaMemory& memory) noexcept;
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   ~Arena();
 
-  /// Bytes handed out so far in the open arena, or in the last one.
+  /// Bytes handed out so far in the open arena.
   static std::size_t used() noexcept;
+};
+
+/// A copy of what an open arena has handed out. Another run that continues from there finds every
+/// object at its address.
+class ArenaImage {
+ public:
+  /// Copies the open arena. Pages that are the same as in `before` are shared with it.
+  explicit ArenaImage(const ArenaImage* before);
+
+  /// Call it while an arena with the same ArenaMemory is open: it then holds what it held.
+  void restore() const noexcept;
+  /// bytes of memory that it does not share
+  std::size_t size() const noexcept { return own_pages_ * page_size; }
+
+ private:
+  static constexpr std::size_t page_size = 4096;
+  using Page = std::array<std::byte, page_size>;
+
+  std::vector<std::shared_ptr<const Page>> pages_;  ///< nullptr for one that is zero
+  std::size_t own_pages_ = 0;
+  std::size_t used_ = 0;
+  std::vector<void*> freed_;
 };
 
 /// Whether an allocation fails; `frame` is the frame of operator new, for a walk up the stack.

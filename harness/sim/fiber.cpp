@@ -2,6 +2,8 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -28,38 +30,26 @@ using StackMemory = boost::context::stack_context;
 
 constexpr std::size_t stack_size = 256UL * 1024;
 
-// A free stack stores the pool's list node at its own top, so the pool allocates nothing.
-struct Spare {
-  StackMemory memory;
-  Spare* next = nullptr;
-};
-thread_local constinit Spare* spares = nullptr;
+thread_local constinit Stacks* in_use = nullptr;
 
-StackMemory take_stack() {
-  if (spares == nullptr) {
-    return boost::context::protected_fixedsize_stack(stack_size).allocate();
-  }
-  const StackMemory memory = spares->memory;
-  spares = spares->next;
-#if defined(__SANITIZE_ADDRESS__)
-  // Abandoned frames have left their red zones.
-  __asan_unpoison_memory_region(static_cast<char*>(memory.sp) - memory.size, memory.size);
-#endif
-  return memory;
-}
-
-void give_back(const StackMemory& memory) noexcept {
-#if defined(__SANITIZE_ADDRESS__)
-  __asan_unpoison_memory_region(static_cast<char*>(memory.sp) - memory.size, memory.size);
-#endif
-  void* top = static_cast<char*>(memory.sp) - 256;
-  spares = new (top) Spare{memory, spares};
+Stacks& stacks_in_use() {
+  thread_local Stacks of_thread;
+  return in_use == nullptr ? of_thread : *in_use;
 }
 
 struct NoDeallocation {
   StackMemory allocate() const noexcept { return {}; }
   void deallocate(StackMemory&) const noexcept {}
 };
+
+/// The place on its stack where a context is suspended; nullptr if it is not. A context is a
+/// pointer to it: boost/context/fiber_fcontext.hpp
+const std::byte* place_of(const Context& context) noexcept {
+  static_assert(sizeof(Context) == sizeof(void*));
+  const std::byte* place = nullptr;
+  std::memcpy(&place, &context, sizeof(place));
+  return place;
+}
 
 // Keeps the context suspended permanently: nothing on its stack is unwound.
 void forget(Context&& context) noexcept {
@@ -77,9 +67,15 @@ struct Exceptions {
 };
 
 struct Fiber::State {
-  explicit State(std::function<void()> the_body) : body(std::move(the_body)) {}
+  explicit State(std::function<void()> the_body)
+      : body(std::move(the_body)), stacks(stacks_in_use()), stack(stacks.take(*this)) {
+    memory.sp = stacks.all_[stack].top;
+    memory.size = stacks.all_[stack].size;
+  }
 
   std::function<void()> body;
+  Stacks& stacks;
+  std::size_t stack;  ///< index
   StackMemory memory;
   Context inside;
   Context outside;
@@ -123,7 +119,9 @@ struct Fiber::State {
     arrived_inside();
   }
 
-  void swap_what_threads_have() noexcept {
+  // Not inlined: another thread may return from the switch between two of these calls, so their
+  // caller must not keep the address of what a thread has.
+  [[gnu::noinline]] void swap_what_threads_have() noexcept {
     std::swap(*reinterpret_cast<Exceptions*>(abi::__cxa_get_globals()), exceptions_elsewhere);
     AllocationScope::swap(is_products_elsewhere);
   }
@@ -147,7 +145,6 @@ struct Fiber::State {
 };
 
 Fiber::Fiber(std::function<void()> body) : state_(new State(std::move(body))) {
-  state_->memory = take_stack();
   const StackMemory& memory = state_->memory;
   state_->inside =
       Context(std::allocator_arg,
@@ -162,7 +159,7 @@ Fiber::~Fiber() {
 #if defined(__SANITIZE_THREAD__)
   __tsan_destroy_fiber(state_->tsan_inside);
 #endif
-  give_back(state_->memory);
+  state_->stacks.give_back(state_->stack);
   if (state_->ended) {
     delete state_;
   }
@@ -181,6 +178,97 @@ void Fiber::leave() noexcept {
 
 bool Fiber::ended() const noexcept {
   return state_->ended;
+}
+
+Stacks::~Stacks() {
+  for (const Stack& each : all_) {
+    StackMemory memory;
+    memory.sp = each.top;
+    memory.size = each.size;
+    boost::context::protected_fixedsize_stack(stack_size).deallocate(memory);
+  }
+}
+
+std::size_t Stacks::take(Fiber::State& fiber) {
+  const ArenaPause outlives_the_run;
+  if (free_.empty()) {
+    const StackMemory made = boost::context::protected_fixedsize_stack(stack_size).allocate();
+    free_.push_back(all_.size());
+    all_.push_back({.top = static_cast<std::byte*>(made.sp), .size = made.size});
+    free_.reserve(all_.size());  // To be given back without an allocation.
+  }
+  const std::size_t index = free_.back();
+  free_.pop_back();
+  all_[index].fiber = &fiber;
+#if defined(__SANITIZE_ADDRESS__)
+  // Abandoned frames have left their red zones.
+  __asan_unpoison_memory_region(all_[index].top - all_[index].size, all_[index].size);
+#endif
+  return index;
+}
+
+void Stacks::give_back(std::size_t index) noexcept {
+  all_[index].fiber = nullptr;
+  free_.push_back(index);
+}
+
+void Stacks::forget_all() noexcept {
+  free_.clear();
+  for (std::size_t index = all_.size(); index > 0; --index) {
+    all_[index - 1].fiber = nullptr;
+    free_.push_back(index - 1);
+  }
+}
+
+StacksInUse::StacksInUse(Stacks& stacks) noexcept : before_(std::exchange(in_use, &stacks)) {}
+
+StacksInUse::~StacksInUse() {
+  in_use = before_;
+}
+
+StacksImage::StacksImage(const Stacks& stacks) {
+  std::vector<const std::byte*> suspended;
+  for (const Stacks::Stack& each : stacks.all_) {
+    if (each.fiber != nullptr) {
+      suspended.push_back(place_of(each.fiber->inside));
+      suspended.push_back(place_of(each.fiber->outside));
+    }
+  }
+  for (std::size_t index = 0; index < stacks.all_.size(); ++index) {
+    const Stacks::Stack& stack = stacks.all_[index];
+    if (stack.fiber == nullptr) {
+      continue;
+    }
+    Used& used = used_.emplace_back();
+    used.index = index;
+    used.fiber = stack.fiber;
+    // A fiber that has entered another one is suspended in that.
+    const auto place = std::ranges::find_if(suspended, [&](const std::byte* each) {
+      return each > stack.top - stack.size && each < stack.top;
+    });
+    if (place != suspended.end()) {
+      used.bytes.assign(*place, static_cast<const std::byte*>(stack.top));
+    }
+  }
+}
+
+void StacksImage::restore(Stacks& stacks) const {
+  stacks.forget_all();
+  for (const Used& used : used_) {
+    Stacks::Stack& stack = stacks.all_[used.index];
+    stack.fiber = used.fiber;
+    std::ranges::copy(used.bytes, stack.top - used.bytes.size());
+  }
+  std::erase_if(stacks.free_,
+                [&](std::size_t index) { return stacks.all_[index].fiber != nullptr; });
+}
+
+std::size_t StacksImage::size() const noexcept {
+  std::size_t sum = 0;
+  for (const Used& each : used_) {
+    sum += each.bytes.size();
+  }
+  return sum;
 }
 
 }  // namespace lastref::harness::sim

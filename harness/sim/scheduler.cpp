@@ -58,6 +58,9 @@ std::optional<Scheduler::Index> Scheduler::next(bool may_stay, Reach reach) {
   if (only) {
     return static_cast<Index>(options_.front().actor);
   }
+  if (checkpoints != nullptr) {
+    checkpoints->reach();
+  }
   const bool preempts = may_stay && options_.front().actor == current_;
   const Question question{.options = static_cast<std::uint32_t>(options_.size()),
                           .cost = preempts ? Cost::preemption : Cost::free,
@@ -76,7 +79,7 @@ std::optional<Scheduler::Index> Scheduler::next(bool may_stay, Reach reach) {
 
 std::uint32_t Scheduler::pick(const Question& question) {
   const ArenaPause answers_outlive_the_run;
-  return choices_.pick(question);
+  return choices_->pick(question);
 }
 
 void Scheduler::list_ready(bool may_stay) {
@@ -110,16 +113,33 @@ bool Scheduler::expire() {
 
 void Scheduler::count_step(Index actor) {
   const NextStep& step = actors_[actor].step;
-  ++steps_taken[{actor, step.object}];
+  ++steps_taken_[{actor, step.object}];
   if (step.object == 0) {
     return;
   }
   const auto [last, is_first] = last_on_.try_emplace(step.object);
   if (!is_first && last->second.actor != actor && conflict(last->second.step, step)) {
     constexpr std::uint64_t factor = 0x9e3779b97f4a7c15U;
-    conflicts.insert((step.object * factor + last->second.step.call) * factor + step.call);
+    conflicts_.insert((step.object * factor + last->second.step.call) * factor + step.call);
   }
   last->second = {.actor = actor, .step = step};
+}
+
+RunEstimate Scheduler::steps_taken() const {
+  RunEstimate steps;
+  steps.reserve(steps_taken_.size());
+  for (const auto& [of, count] : steps_taken_) {
+    steps.push_back({.actor = of.first, .object = of.second, .steps = count});
+  }
+  std::ranges::sort(
+      steps, {}, [](const ActorSteps& each) { return std::pair(each.actor, each.object); });
+  return steps;
+}
+
+std::vector<std::uint64_t> Scheduler::conflicts() const {
+  std::vector<std::uint64_t> sorted(conflicts_.begin(), conflicts_.end());
+  std::ranges::sort(sorted);
+  return sorted;
 }
 
 std::uint64_t Scheduler::worthwhile(Reach reach) const {
@@ -137,12 +157,6 @@ std::uint64_t Scheduler::worthwhile(Reach reach) const {
     bits |= std::uint64_t{same} << at;
   }
   return bits;
-}
-
-void Scheduler::forget_everybody() noexcept {
-  for (Actor& actor : actors_) {
-    actor.fiber.reset();
-  }
 }
 
 void Scheduler::ask(Reach reach, NextStep step) noexcept {
@@ -213,7 +227,7 @@ void Scheduler::bury_the_doomed() {
   for (std::size_t at = 0; at < actors_.size(); ++at) {
     const auto index = static_cast<Index>(at);
     Actor& actor = actors_[index];
-    if (!actor.process->doomed || actor.gone || actor.buries) {
+    if (actor.gone || actor.buries || !actor.process->doomed) {
       continue;
     }
     actor.ready = nullptr;

@@ -15,11 +15,11 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -34,11 +34,22 @@ namespace lastref::harness::sim {
 /// the next step that they can observe.
 enum class Reach : std::uint8_t { none, process, all };
 
+/// Is notified of moments at which a run can be copied.
+class Checkpoints {
+ public:
+  Checkpoints() = default;
+  Checkpoints(const Checkpoints&) = delete;
+  Checkpoints& operator=(const Checkpoints&) = delete;
+  virtual ~Checkpoints() = default;
+
+  virtual void reach() noexcept = 0;
+};
+
 class Scheduler {
  public:
   using Index = std::uint16_t;
 
-  Scheduler(SimKernel& kernel, Choices& choices) : kernel_(kernel), choices_(choices) {}
+  Scheduler(SimKernel& kernel, Choices& choices) : kernel_(kernel), choices_(&choices) {}
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
   ~Scheduler() = default;
@@ -84,8 +95,9 @@ class Scheduler {
   std::string waiting() const;
   std::uint64_t steps() const noexcept { return steps_; }
 
-  /// No actor will continue: returns the stacks to their pool.
-  void forget_everybody() noexcept;
+  Choices& choices() const noexcept { return *choices_; }
+  /// From now on these are asked.
+  void ask_instead(Choices& choices) noexcept { choices_ = &choices; }
 
   bool split_deaths = false;
   /// After this many consecutive questions, an actor has to let the others run.
@@ -97,10 +109,12 @@ class Scheduler {
   std::function<bool()> shows_deaths = [] { return false; };
   /// The steps that were taken, if they are counted.
   bool counts_steps = false;
-  std::map<std::pair<Index, std::uint64_t>, std::uint32_t> steps_taken;
+  RunEstimate steps_taken() const;
   /// Of each two consecutive steps of different actors that conflict: a hash of both, and of their
-  /// order. Counted likewise.
-  std::set<std::uint64_t> conflicts;
+  /// order. Counted likewise. Sorted.
+  std::vector<std::uint64_t> conflicts() const;
+  /// If set, it is notified before each question about actors. Another run may return from that.
+  Checkpoints* checkpoints = nullptr;
   /// Called when a process has died, before any other process can know.
   std::function<void(SimProcess&)> on_death;
   /// Called when `to` continues instead of the usual actor, before it does.
@@ -135,14 +149,22 @@ class Scheduler {
   bool advance_clock();
 
   SimKernel& kernel_;
-  Choices& choices_;
+  Choices* choices_;
   std::deque<Actor> actors_;  // Elements stay in place when it grows
   std::vector<ReadyActor> options_;
   Index current_ = 0;
   bool is_inside_ = false;
   std::optional<Index> picked_;  // by an actor that yields
   std::uint64_t steps_ = 0;
-  std::map<std::uint64_t, ReadyActor> last_on_;  ///< By object: its last step
+  struct OfActor {
+    std::size_t operator()(const std::pair<Index, std::uint64_t>& key) const noexcept {
+      return static_cast<std::size_t>(key.second +
+                                      key.first);  // The number of an object is a hash.
+    }
+  };
+  std::unordered_map<std::pair<Index, std::uint64_t>, std::uint32_t, OfActor> steps_taken_;
+  std::unordered_set<std::uint64_t> conflicts_;
+  std::unordered_map<std::uint64_t, ReadyActor> last_on_;  ///< By object: its last step
   std::uint32_t on_end_ = 0;  ///< Number of consecutive questions without a switch
   bool looks_ = false;
 };

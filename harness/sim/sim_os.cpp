@@ -86,7 +86,7 @@ void SimOs::touch(const os::WordAccess& access) noexcept {
     // Not in enumeration: it would double the runs, and all of them have late writes.
     constexpr Question whether{.options = 2, .worthwhile = 0};
     const ArenaPause answers_outlive_the_run;
-    return machine_.late_words && machine_.choices.pick(whether) != 0;
+    return machine_.late_words && machine_.scheduler.choices().pick(whether) != 0;
   });
   machine_.scheduler.mind_death();
 }

@@ -25,7 +25,7 @@ class SimOs;
 /// run.
 struct Machine {
   explicit Machine(Choices& its_choices, SimLimits limits = {})
-      : choices(its_choices), kernel(limits), scheduler(kernel, its_choices) {}
+      : kernel(limits), scheduler(kernel, its_choices) {}
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
   ~Machine() = default;
@@ -38,8 +38,7 @@ struct Machine {
              const SimProcess* parent,
              const os::SpawnOptions& options);
 
-  Choices& choices;
-  bool late_words = false;  ///< Whether `choices` are asked if a stored word is seen late.
+  bool late_words = false;  ///< Whether the choices are asked if a stored word is seen late.
   SimKernel kernel;
   Scheduler scheduler;
   /// Whether the program to start exists; spawn fails with ENOENT if not.

@@ -19,7 +19,7 @@ using Entries = std::map<std::string, Entry, std::less<>>;
 /// Its processes have the same Os as those of a run.
 class Computer {
  public:
-  explicit Computer(Choices& choices) : run_(none_, no_plan_, choices) {}
+  explicit Computer(Choices& choices) : run_(none_, no_plan_, choices, journal_) {}
 
   SimKernel& kernel() noexcept { return run_.machine.kernel; }
   Scheduler& scheduler() noexcept { return run_.machine.scheduler; }
@@ -32,6 +32,7 @@ class Computer {
   const Scenario none_{
       .name = {}, .sentence = {}, .rows = {}, .roles = {}, .outside_matrix = "none"};
   const Plan no_plan_{.faults = {}, .choices = {}, .seed = {}, .wants_crossings = false};
+  RunJournal journal_;
   SimRun run_;
 };
 

@@ -55,17 +55,24 @@ bool is_entry(std::string_view name) noexcept {
   return name == tracker::entry_point;
 }
 
-SimRun::SimRun(const Scenario& the_scenario, const Plan& the_plan, Choices& the_choices)
-    : scenario(the_scenario), plan(the_plan), choices(the_choices), machine(the_choices) {
+SimRun::SimRun(const Scenario& the_scenario,
+               const Plan& the_plan,
+               Choices& choices,
+               RunJournal& the_journal)
+    : scenario(the_scenario),
+      plan(&the_plan),
+      parameters(the_plan.parameters),
+      machine(choices),
+      journal(the_journal) {
   if (!scenario.in_matrix()) {
     interceptors.crossings_allowed = crossings_max_at_scale;
     machine.scheduler.steps_max = ~std::uint64_t{0};
   }
   machine.scheduler.on_end_max = turns_on_end_max;
-  interceptors.follow(plan);
+  interceptors.follow(*plan);
   machine.scheduler.shows_deaths = [this] { return interceptors.wants_look() && !swept; };
-  journal.reserve(1024);
-  if (plan.wants_log) {
+  journal.clear();
+  if (plan->wants_log) {
     machine.scheduler.on_switch = [this](Scheduler::Index usual, Scheduler::Index to) {
       log_switch(usual, to);
     };
@@ -81,6 +88,16 @@ SimRun::SimRun(const Scenario& the_scenario, const Plan& the_plan, Choices& the_
 }
 
 SimRun::~SimRun() = default;
+
+void SimRun::continue_with(const Plan& the_plan, Choices& choices) {
+  plan = &the_plan;
+  machine.scheduler.ask_instead(choices);
+  machine.scheduler.checkpoints = nullptr;
+  interceptors.follow(*plan);
+  for (const Member* member : by_index) {
+    member->interceptor->follow_plan();
+  }
+}
 
 std::string_view SimRun::end_of(const SimProcess& process) const {
   if (!process.exit.killed || swept) {
@@ -162,7 +179,7 @@ void SimRun::note(const Member& member,
 
 RunStep* SimRun::log_step() {
   const Member* member = member_of(machine.scheduler.process_of(machine.scheduler.current()));
-  if (!plan.wants_log || interceptors.observing || member == nullptr) {
+  if (!plan->wants_log || interceptors.observing || member == nullptr) {
     return nullptr;
   }
   const AllocationScope is_the_harness(/*is_products=*/false);
@@ -271,7 +288,7 @@ void SimInterceptor::note_fired(FaultKind kind, std::size_t index) noexcept {
             harness::name_of(kind),
             static_cast<std::int64_t>(index));
   const ArenaPause answers_outlive_the_run;
-  run_.choices.fault_struck();
+  run_.machine.scheduler.choices().fault_struck();
 }
 
 void SimInterceptor::interrupt() noexcept {
@@ -292,9 +309,10 @@ void SimInterceptor::pause() noexcept {
 
 bool SimInterceptor::ends_early() noexcept {
   const ArenaPause answers_outlive_the_run;
-  return run_.choices.pick({.options = 2,
-                            .cost = Cost::preemption,
-                            .worthwhile = run_.tries_early_timeouts ? ~std::uint64_t{0} : 0}) == 1;
+  return run_.machine.scheduler.choices().pick(
+             {.options = 2,
+              .cost = Cost::preemption,
+              .worthwhile = run_.tries_early_timeouts ? ~std::uint64_t{0} : 0}) == 1;
 }
 
 void SimInterceptor::move_clock(os::Instant to) noexcept {

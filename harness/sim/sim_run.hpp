@@ -18,6 +18,7 @@
 #include "harness/journal/run_log.hpp"
 #include "harness/oracle/file_look.hpp"
 #include "harness/scenario/world.hpp"
+#include "harness/sim/run_journal.hpp"
 #include "harness/sim/sim_os.hpp"
 
 namespace lastref::harness::sim {
@@ -50,10 +51,17 @@ struct Awaiting {
 };
 
 struct SimRun final : DeadlockResolver {
-  SimRun(const Scenario& the_scenario, const Plan& the_plan, Choices& the_choices);
+  SimRun(const Scenario& the_scenario,
+         const Plan& the_plan,
+         Choices& choices,
+         RunJournal& the_journal);
   SimRun(const SimRun&) = delete;
   SimRun& operator=(const SimRun&) = delete;
   ~SimRun() override;
+
+  /// From here on the run has this plan, with the same parameters, and asks these choices. None of
+  /// the faults could have been injected before.
+  void continue_with(const Plan& the_plan, Choices& choices);
 
   /// The role that a process starts in; nullptr if it is an entry of the product, or unknown.
   const Role* part_of(const os::SpawnOptions& options) const;
@@ -86,11 +94,11 @@ struct SimRun final : DeadlockResolver {
   bool let_stopped_go() override;
 
   const Scenario& scenario;
-  const Plan& plan;
-  Choices& choices;
+  const Plan* plan;
+  ParameterValues parameters;
   Machine machine;
   std::shared_ptr<SimProcess> maker;  ///< The parent of the root
-  std::vector<Record> journal;
+  RunJournal& journal;
   std::vector<RunStep> steps;   ///< If a log is wanted
   std::vector<FileLook> files;  ///< in the states in which they were read
   std::map<const SimProcess*, std::unique_ptr<Member>> members;
@@ -115,8 +123,11 @@ class SimInterceptor final : public PlanInterceptor {
  public:
   SimInterceptor(SimRun& run, Member& member)
       : PlanInterceptor(run.interceptors), run_(run), member_(member) {
-    play(run.plan.faults, member.role);
+    play(run.plan->faults, member.role);
   }
+
+  /// The plan of the run has changed.
+  void follow_plan() { change_faults(run_.plan->faults, member_.role); }
 
   /// Applies a planned kill to an actor that is blocked in a call: it dies when it continues.
   /// False: there is none.

@@ -9,7 +9,7 @@ namespace lastref::harness::sim {
 
 SimStage::SimStage(SimRun& run, Member& member, std::span<const std::string> arguments)
     : Stage({.scenario = run.scenario,
-             .parameters = run.plan.parameters,
+             .parameters = run.parameters,
              .os = *member.os,
              .role = member.role,
              .arguments = arguments,
@@ -35,7 +35,7 @@ Status SimStage::start(const std::string& role) {
 void SimStage::tell(const std::string& signal) {
   run_.signals.insert(signal);
   if (signal == run_.ask_after) {
-    run_.choices.hold(/*held=*/false);
+    run_.machine.scheduler.choices().hold(/*held=*/false);
   }
 }
 

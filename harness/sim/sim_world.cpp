@@ -1,5 +1,6 @@
 #include "harness/sim/sim_world.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "harness/oracle/evidence.hpp"
 #include "harness/program/arena.hpp"
+#include "harness/sim/prefix.hpp"
 #include "harness/sim/sim_observer.hpp"
 #include "harness/sim/sim_run.hpp"
 #include "harness/sim/sim_stage.hpp"
@@ -18,6 +20,12 @@ namespace {
 
 using sim::Member;
 using sim::SimRun;
+
+/// A prefix costs about as much as this many runs.
+constexpr std::size_t runs_until_prefix = 4;
+/// Values of parameters that are remembered, roughly: texts may be drawn without end.
+constexpr std::size_t known_max = 10'000;
+constexpr std::size_t bytes_of_prefixes_max = std::size_t{128} << 20U;  // of a world
 
 constexpr const char* root_role = "root";
 constexpr const char* later_start = "later_start";
@@ -30,7 +38,7 @@ thread_local constinit SimRun* running = nullptr;
 /// the simulated process instead. At most one per thread.
 class RunUnderWay {
  public:
-  explicit RunUnderWay(SimRun& run) noexcept {
+  RunUnderWay(SimRun& run, bool watches_allocations) noexcept {
     static const std::terminate_handler before = std::set_terminate([] {
       if (running != nullptr && running->machine.scheduler.is_inside()) {
         running->abort();
@@ -38,7 +46,10 @@ class RunUnderWay {
       before();
     });
     running = &run;
-    decide_allocations([](const void* frame) noexcept { return running->allocation_fails(frame); });
+    if (watches_allocations) {
+      decide_allocations(
+          [](const void* frame) noexcept { return running->allocation_fails(frame); });
+    }
   }
   RunUnderWay(const RunUnderWay&) = delete;
   RunUnderWay& operator=(const RunUnderWay&) = delete;
@@ -79,7 +90,10 @@ int live(SimRun& run, sim::SimOs& system, const os::SpawnOptions& options) {
   return code;
 }
 
-void prepare(SimRun& run, const SimOptions& options) {
+void prepare(SimRun& run, const SimOptions& options, const Plan& plan) {
+  run.machine.scheduler.counts_steps = plan.wants_estimate;
+  run.ask_after = options.ask_after;
+  run.machine.scheduler.choices().hold(!options.ask_after.empty());
   run.machine.scheduler.split_deaths = options.split_deaths;
   run.tries_early_timeouts = options.tries_early_timeouts;
   run.machine.late_words = options.late_words;
@@ -155,7 +169,7 @@ void start_again(SimRun& run) {
   }
 }
 
-std::string text_of(const std::vector<Record>& records) {
+std::string text_of(std::span<const Record> records) {
   std::string text;
   for (const Record& record : records) {
     text += to_text(record);
@@ -164,88 +178,177 @@ std::string text_of(const std::vector<Record>& records) {
   return text;
 }
 
-std::shared_ptr<const RunEstimate> estimate_of(const sim::Scheduler& scheduler) {
-  auto estimate = std::make_shared<RunEstimate>();
-  for (const auto& [of, steps] : scheduler.steps_taken) {
-    estimate->push_back({.actor = of.first, .object = of.second, .steps = steps});
+/// All that happens before the oracles judge.
+void play(sim::WholeRun& whole) {
+  SimRun& run = whole.run;
+  see_through(run, root_role);
+  whole.steps = run.machine.scheduler.steps();
+  run.look_at_files();
+  whole.left = left_by(run);
+  whole.standard_error = run.machine.kernel.standard_error;
+  if (!whole.left.empty()) {
+    start_again(run);
+    whole.left_after_sweep = left_by(run);
   }
-  return estimate;
+  whole.is_over = true;
 }
 
-/// A copy of the vector in newly allocated memory, outside the arena of the run.
-template <typename T>
-std::vector<T> copy(const std::vector<T>& from) {
-  return {from.begin(), from.end()};
+bool watches_allocations(const Plan& plan) {
+  return plan.wants_allocations || std::ranges::any_of(plan.faults, [](const Fault& fault) {
+           return is_allocation(fault.site);
+         });
+}
+
+/// Whether the run may begin like others.
+bool may_share(const Scenario& scenario, const Plan& plan) {
+  // Another scenario may change, or get the name of one that was destroyed.
+  const std::vector<Scenario>& all = catalog();
+  const bool stays = &scenario >= all.data() && &scenario < all.data() + all.size();
+  // Big ones have few runs. Those that note all calls, steps or allocations do so from the start.
+  return stays && scenario.in_matrix() && plan.ambient.empty() && !plan.wants_crossings &&
+         !plan.wants_log &&
+         (!plan.wants_allocations || plan.wants_aftermath);
 }
 
 }  // namespace
 
+struct SimWorld::Memory {
+  ArenaMemory arena;
+  sim::Stacks stacks;
+  sim::RunJournal journal;
+};
+
+struct SimWorld::Known {
+  std::size_t runs = 0;
+  std::unique_ptr<const sim::Prefix> prefix;
+};
+
+SimWorld::SimWorld(SimOptions options)
+    : options_(std::move(options)), memory_(std::make_unique<Memory>()) {}
+
+SimWorld::~SimWorld() = default;
+
 Outcome SimWorld::run(const Scenario& scenario, const Plan& plan) {
   if (!plan.switches.empty()) {
     SwitchChoices choices(plan.switches);
-    return run(scenario, plan, choices);
+    return run(scenario, plan, choices, Sharing::allowed);
   }
   if (plan.seed && plan.choices.empty() && plan.policy != PolicyName::sticky) {
     PolicyChoices choices(
         plan.policy, *plan.seed, plan.estimate == nullptr ? RunEstimate() : *plan.estimate);
-    return run(scenario, plan, choices);
+    return run(scenario, plan, choices, Sharing::allowed);
   }
   ListedChoices choices(plan.choices, plan.seed);
-  return run(scenario, plan, choices);
+  return run(scenario, plan, choices, Sharing::allowed);
 }
 
+/// Choices that enumerate need to be asked each question as it is, and once.
 Outcome SimWorld::run(const Scenario& scenario, const Plan& plan, Choices& choices) {
+  return run(scenario, plan, choices, Sharing::none);
+}
+
+sim::WholeRun& SimWorld::start(const Scenario& scenario, const Plan& plan, Choices& choices) {
+  memory_->stacks.forget_all();
+  // Freed with the arena, and not destroyed.
+  auto& whole = *new sim::WholeRun(scenario, plan, choices, memory_->journal);
+  prepare(whole.run, options_, plan);
+  whole.host = std::make_unique<sim::Fiber>([&whole] { play(whole); });
+  return whole;
+}
+
+const sim::Prefix* SimWorld::prefix_of(const Scenario& scenario, const Plan& plan, Known& known) {
+  if (known.prefix == nullptr && known.runs >= runs_until_prefix &&
+      bytes_of_prefixes_ < bytes_of_prefixes_max) {
+    std::optional<RunUnderWay> under_way;
+    known.prefix = std::make_unique<const sim::Prefix>(
+        plan,
+        memory_->arena,
+        memory_->stacks,
+        [&](const Plan& shared, Choices& choices) -> sim::WholeRun& {
+          sim::WholeRun& whole = start(scenario, shared, choices);
+          under_way.reset();
+          under_way.emplace(whole.run, /*watches_allocations=*/true);
+          return whole;
+        });
+    bytes_of_prefixes_ += known.prefix->size();
+  }
+  return known.prefix.get();
+}
+
+Outcome SimWorld::run(const Scenario& scenario,
+                      const Plan& plan,
+                      Choices& choices,
+                      Sharing sharing) {
   choices.begin();
-  const bool in_arena =
-      options_.arena && !warm_.insert(scenario.name + ' ' + to_text(plan.parameters)).second;
-  const Arena arena(in_arena);
-  auto run = std::make_unique<SimRun>(scenario, plan, choices);
-  prepare(*run, options_);
-  std::optional<RunUnderWay> under_way(std::in_place, *run);
-  run->machine.scheduler.counts_steps = plan.wants_estimate;
-  run->ask_after = options_.ask_after;
-  choices.hold(!options_.ask_after.empty());
-  see_through(*run, root_role);
-  steps_ = run->machine.scheduler.steps();
-
-  run->look_at_files();
-  std::vector<std::string> left = left_by(*run);
-  std::vector<std::string> left_after_sweep;
-  std::string standard_error = run->machine.kernel.standard_error;
-  if (!left.empty()) {
-    start_again(*run);
-    left_after_sweep = left_by(*run);
+  if (known_.size() > known_max) {
+    std::erase_if(known_, [](const auto& each) { return each.second.prefix == nullptr; });
   }
-  under_way.reset();
-  const Evidence evidence{.scenario = scenario,
+  Known& known = known_[scenario.name + ' ' + to_text(plan.parameters) +
+                        (plan.wants_estimate ? " estimated" : "")];
+  ++known.runs;
+  if (!options_.arena || !ArenaMemory::can_be_copied()) {
+    const Arena leaks_of_the_killed(/*serves=*/false);
+    sim::WholeRun whole(scenario, plan, choices, memory_->journal);
+    prepare(whole.run, options_, plan);
+    {
+      const RunUnderWay under_way(whole.run, watches_allocations(plan));
+      play(whole);
+    }
+    return outcome_of_run(whole, plan);
+  }
+  const bool shares = sharing == Sharing::allowed && options_.shares_prefixes &&
+                      options_.ask_after.empty() && may_share(scenario, plan);
+  const sim::Prefix* const prefix = shares ? prefix_of(scenario, plan, known) : nullptr;
+  const Arena arena(memory_->arena);
+  const sim::StacksInUse stacks(memory_->stacks);
+  sim::WholeRun* whole = nullptr;
+  if (prefix != nullptr) {
+    whole = prefix->resume(plan, choices, memory_->stacks, memory_->journal);
+  }
+  continued_ += whole == nullptr ? 0U : 1U;
+  if (whole == nullptr) {
+    {
+      const ArenaPause answers_outlive_the_run;
+      choices.begin();
+    }
+    whole = &start(scenario, plan, choices);
+  }
+  {
+    const RunUnderWay under_way(whole->run, watches_allocations(plan));
+    whole->host->enter();
+  }
+  return outcome_of_run(*whole, plan);
+}
+
+Outcome SimWorld::outcome_of_run(sim::WholeRun& whole, const Plan& plan) {
+  SimRun& run = whole.run;
+  const Evidence evidence{.scenario = run.scenario,
                           .plan = plan,
-                          .records = run->journal,
-                          .left = std::move(left),
-                          .left_after_sweep = std::move(left_after_sweep),
-                          .standard_error = std::move(standard_error),
-                          .files = std::move(run->files)};
-
+                          .records = run.journal.records(),
+                          .left = whole.left,
+                          .left_after_sweep = whole.left_after_sweep,
+                          .standard_error = whole.standard_error,
+                          .files = std::move(run.files)};
+  const Outcome judged = outcome_of(evidence);
+  // All else is freed with the arena.
   const ArenaPause outlives_the_run;
-  Outcome outcome = outcome_of(evidence);
-  outcome.reached = run->interceptors.reached;
-  outcome.probes = run->interceptors.probes;
-  outcome.choices = copy(choices.answers());
-  outcome.options = copy(choices.options());
-  outcome.switches = copy(choices.switches());
+  Outcome outcome = judged;
+  const Choices& choices = run.machine.scheduler.choices();
+  outcome.reached = run.interceptors.reached;
+  outcome.probes = run.interceptors.probes;
+  outcome.choices = choices.answers();
+  outcome.options = choices.options();
+  outcome.switches = choices.switches();
   if (plan.wants_estimate) {
-    outcome.estimate = estimate_of(run->machine.scheduler);
-    const auto& conflicts = run->machine.scheduler.conflicts;
-    outcome.conflicts.assign(conflicts.begin(), conflicts.end());
+    outcome.estimate = std::make_shared<RunEstimate>(run.machine.scheduler.steps_taken());
+    outcome.conflicts = run.machine.scheduler.conflicts();
   }
-  if (outcome.log != nullptr) {
-    outcome.log->steps = copy(run->steps);
+  if (judged.log != nullptr) {
+    outcome.log = std::make_shared<RunLog>(*judged.log);
+    outcome.log->steps = run.steps;
   }
-  journal_ = keeps_journal_ ? text_of(run->journal) : std::string();
-  if (in_arena) {
-    // The run is not destroyed: its memory is freed with the arena. Stacks are not in the arena.
-    run->machine.scheduler.forget_everybody();
-    static_cast<void>(run.release());
-  }
+  steps_ = whole.steps;
+  journal_ = keeps_journal_ ? text_of(run.journal.records()) : std::string();
   return outcome;
 }
 

@@ -6,7 +6,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <set>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,14 +30,24 @@ struct SimOptions {
   /// The memory of a run is freed in bulk at its end: see Arena. The bodies must keep nothing on
   /// the heap beyond their run; those of the catalog comply.
   bool arena = false;
+  /// With an arena: what runs have in common is run once; see sim::Prefix.
+  bool shares_prefixes = true;
   /// A signal (Stage::tell). Before it is given, all questions get their default answer and nothing
   /// is varied. Empty: varies from the start.
   std::string ask_after = {};
 };
 
+namespace sim {
+class Prefix;
+struct WholeRun;
+}  // namespace sim
+
 class SimWorld final : public World {
  public:
-  explicit SimWorld(SimOptions options = {}) : options_(std::move(options)) {}
+  explicit SimWorld(SimOptions options = {});
+  SimWorld(const SimWorld&) = delete;
+  SimWorld& operator=(const SimWorld&) = delete;
+  ~SimWorld() override;
 
   const char* name() const noexcept override { return "sim"; }
   Outcome run(const Scenario& scenario, const Plan& plan) override;
@@ -48,14 +59,31 @@ class SimWorld final : public World {
   /// Whether `journal` is recorded; it costs more than the run.
   void keep_journal(bool kept) noexcept { keeps_journal_ = kept; }
   std::uint64_t steps() const noexcept { return steps_; }
+  /// The number of runs so far that continued from a prefix.
+  std::uint64_t continued() const noexcept { return continued_; }
 
  private:
+  struct Memory;
+  struct Known;
+  enum class Sharing : std::uint8_t { none, allowed };
+
+  Outcome run(const Scenario& scenario, const Plan& plan, Choices& choices, Sharing sharing);
+
+  /// A run in the open arena, for its host to be entered.
+  sim::WholeRun& start(const Scenario& scenario, const Plan& plan, Choices& choices);
+  /// nullptr if there is none.
+  const sim::Prefix* prefix_of(const Scenario& scenario, const Plan& plan, Known& known);
+  Outcome outcome_of_run(sim::WholeRun& whole, const Plan& plan);
+
   SimOptions options_;
-  /// Scenarios, and values of their parameters, that have been run once outside the arena
-  std::set<std::string> warm_;
+  std::unique_ptr<Memory> memory_;
+  std::size_t bytes_of_prefixes_ = 0;
+  /// Scenarios, and values of their parameters, that have been run
+  std::map<std::string, Known> known_;
   bool keeps_journal_ = false;
   std::string journal_;
   std::uint64_t steps_ = 0;
+  std::uint64_t continued_ = 0;
 };
 
 }  // namespace lastref::harness
