@@ -40,7 +40,7 @@ struct WholeRun {
   std::vector<std::string> left_after_sweep;
   std::string standard_error;
   std::uint64_t steps = 0;
-  /// On whose stack the run happens, if it can be copied.
+  /// The fiber that the whole run is on, if it can be copied.
   std::unique_ptr<Fiber> host;
   bool is_over = false;
 };
