@@ -14,6 +14,7 @@
 #include "harness/cli/option_kinds.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/explore/campaign.hpp"
+#include "harness/explore/exhaustive.hpp"
 #include "harness/explore/hunt.hpp"
 #include "harness/mutant/hunter.hpp"
 
@@ -42,6 +43,15 @@ void add_parameters(CLI::App& verb, Options& options) {
                 options.no_draw,
                 "Parameters without --set have their usual values in all runs. Not given: the seed "
                 "draws them in random runs");
+}
+
+template <typename Options>
+void add_reports(CLI::App& verb, Options& options) {
+  verb.add_option("--json", options.json, "Report as JSON; - is standard output")
+      ->type_name("FILE");
+  verb.add_option(
+          "--junit", options.junit, "Report for CI systems, as JUnit XML; - is standard output")
+      ->type_name("FILE");
 }
 
 CLI::App* add_gate(CLI::App& app, GateOptions& options) {
@@ -79,11 +89,7 @@ CLI::App* add_gate(CLI::App& app, GateOptions& options) {
           "allocation, fail_once")
       ->type_name("PREFIX");
   verb->add_flag("--first", options.first, "Stop at the first violation");
-  verb->add_option("--json", options.json, "Report as JSON; - is standard output")
-      ->type_name("FILE");
-  verb->add_option(
-          "--junit", options.junit, "Report for CI systems, as JUnit XML; - is standard output")
-      ->type_name("FILE");
+  add_reports(*verb, options);
   verb->add_option("--seed", options.seed, "Seed of the random runs")
       ->check(whole_number())
       ->capture_default_str();
@@ -125,16 +131,46 @@ CLI::App* add_gate(CLI::App& app, GateOptions& options) {
 
 CLI::App* add_explore(CLI::App& app, ExploreOptions& options) {
   CLI::App* verb = app.add_subcommand(
-      "explore", "Runs one scenario in every order, within a bound, in the simulated kernel");
+      "explore", "Runs one scenario in every order, within a bound, or in those of a policy");
   verb->add_option("scenario", options.name, "Its name, as list prints it")->required();
   verb->add_option("--preemptions", options.preemptions, "Maximum number of preemptive switches")
       ->check(whole_number())
       ->capture_default_str();
-  verb->add_option("--runs", options.runs, "Maximum number of runs")->check(whole_number());
+  CLI::Option* deviations =
+      verb->add_flag("--deviations",
+                     options.deviations,
+                     "Instead of all orders, the usual one with each single switch and pause");
+  CLI::Option* policy =
+      verb->add_option(
+              "--policy",
+              options.policies,
+              "Instead of all orders, random ones of this schedule policy; may be repeated")
+          ->type_name("NAME")
+          ->check(CLI::IsMember(names_of(PolicyName())))
+          ->excludes(deviations);
+  verb->add_option("--seed", options.seed, "Seed of --policy")
+      ->check(whole_number())
+      ->capture_default_str()
+      ->needs(policy);
+  verb->add_option(
+          "--runs",
+          options.runs,
+          fmt::format("Maximum number of runs. Not given: {} with --policy and without --budget, "
+                      "else all",
+                      explored_runs_usual))
+      ->check(whole_number());
   verb->add_option("--budget", options.budget, "Seconds at most")->check(above_zero());
+  verb->add_option("--worlds",
+                   options.worlds,
+                   "Worlds that judge each order: the simulated kernel, real processes, or both, "
+                   "whose verdicts are compared. The simulated one finds the orders")
+      ->check(CLI::IsMember({"sim", "kernel", "both"}))
+      ->capture_default_str();
   verb->add_option(
           "--ask-after", options.ask_after, "Vary nothing before a role has sent this signal")
-      ->type_name("WORD");
+      ->type_name("WORD")
+      ->excludes(deviations)
+      ->excludes(policy);
   verb->add_option("--fault", options.faults, "A fault in every run; may be repeated")
       ->type_name("TEXT")
       ->expected(1)
@@ -167,7 +203,12 @@ CLI::App* add_hunt(CLI::App& app, HuntVerbOptions& options) {
       ->check(CLI::Range(1, 64));
   verb->add_flag("--no-faults", options.no_faults, "Vary the schedule only");
   verb->add_flag("--first", options.first, "Stop at the first violation");
-  verb->add_option("--json", options.json, "Report as JSON; - is standard output")
+  add_reports(*verb, options);
+  verb->add_option(
+          "--resume",
+          options.resume,
+          "Continue where the hunt that wrote this file stopped; --runs counts the runs of "
+          "both. A new file: write it")
       ->type_name("FILE");
   add_parameters(*verb, options);
   return verb;

@@ -25,14 +25,18 @@ struct BenchOptions {
 struct ExploreOptions {
   std::string name;
   std::uint32_t preemptions = 1;
-  std::uint64_t runs = ~std::uint64_t{0};
-  double budget = 0;  ///< seconds; 0 is no limit
+  std::optional<std::uint64_t> runs;  ///< Maximum
+  double budget = 0;                  ///< seconds; 0 is no limit
   std::string ask_after;
   std::vector<std::string> faults;
   std::vector<std::string> set;       ///< "NAME=VALUE"
   std::optional<std::uint64_t> draw;  ///< Seed of the values of other parameters
   bool split_deaths = false;
   bool all = false;
+  bool deviations = false;            ///< Single ones, instead of all orders
+  std::vector<std::string> policies;  ///< Random orders of these, instead of all orders
+  std::uint64_t seed = 1;             ///< of the policies
+  std::string worlds = "sim";         ///< or "kernel", "both"; read by Worlds::start as well
 };
 
 /// The share of the second level that a gate of real processes draws, so that it ends within two
@@ -135,6 +139,8 @@ struct RunVerbOptions {
 struct HuntVerbOptions {
   std::string scenario;
   std::string json;
+  std::string junit;
+  std::string resume;
   std::vector<std::string> policies;  ///< Empty: all
   std::optional<double> budget;       ///< seconds
   std::optional<std::uint64_t> runs;  ///< without either: until it is interrupted

@@ -1,6 +1,5 @@
 // gate: the main job. Everything in the catalog, clean, with a fault at every site, and at random.
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 
 #include <fmt/format.h>
@@ -9,11 +8,11 @@
 #include "harness/cli/interruption.hpp"
 #include "harness/cli/names.hpp"
 #include "harness/cli/report_output.hpp"
+#include "harness/cli/resumption.hpp"
 #include "harness/cli/scenarios.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/explore/campaign.hpp"
 #include "harness/explore/hunt.hpp"
-#include "harness/explore/plans.hpp"
 #include "harness/kernel/kernel_world.hpp"
 #include "harness/platform/hash.hpp"
 #include "harness/report/text.hpp"
@@ -44,12 +43,8 @@ std::vector<const Scenario*> select(const std::string& pattern, const std::strin
 
 /// Distinguishes builds of the program, and gates that generate different pairs of faults.
 std::uint64_t hash_of_gate(const GateOptions& options, std::string_view world) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size("/proc/self/exe", error);
-  const auto time = std::filesystem::last_write_time("/proc/self/exe", error);
-  return hash_of(fmt::format("{} {} {} {} {} {} {}",
-                             size,
-                             time.time_since_epoch().count(),
+  return hash_of(fmt::format("{} {} {} {} {} {}",
+                             hash_of_build(),
                              world,
                              options.seed,
                              options.scenario,
@@ -304,21 +299,17 @@ class Gate {
 
   /// Prints the same arguments with the file of completed runs.
   void say_how_to_go_on() {
-    std::string command = "lastref";
-    for (const char* argument : invocation_.arguments.subspan(1)) {
-      command += " " + harness::quoted(argument);
-    }
-    if (options_.resume.empty()) {
-      const std::string path = new_temporary_file();
+    std::string path = options_.resume;
+    if (path.empty()) {
+      path = new_temporary_file();
       std::string why = "no folder for temporary files";
       if (path.empty() ||
           !memory_.open(path, hash_of_gate(options_, invocation_.worlds.kind()), why)) {
         notes_.push_back("cannot be resumed: " + why);
         return;
       }
-      command += " --resume " + harness::quoted(path);
     }
-    notes_.push_back("to continue: " + command);
+    notes_.push_back("to continue: " + command_to_resume(invocation_, options_.resume, path));
   }
 
   const GateOptions& options_;

@@ -4,11 +4,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdint>
-#include <cstdlib>
 #include <ctime>
-#include <filesystem>
-
-#include "harness/platform/unique_fd.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -74,13 +70,6 @@ bool Interruption::happened() noexcept {
 
 int Interruption::signal() noexcept {
   return noted;
-}
-
-std::string new_temporary_file() {
-  std::error_code error;
-  std::string path = std::filesystem::temp_directory_path(error) / "lastref-gate-XXXXXX";
-  const UniqueFd file(::mkstemp(path.data()));
-  return error || !file ? std::string() : path;
 }
 
 }  // namespace lastref::harness

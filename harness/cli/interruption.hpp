@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <string>
 
 namespace lastref::harness {
 
@@ -23,9 +22,5 @@ class Interruption {
   /// The signal; 0: none arrived.
   static int signal() noexcept;
 };
-
-/// Creates a file in the folder for temporary files, for the runs that are completed; empty if that
-/// is impossible.
-std::string new_temporary_file();
 
 }  // namespace lastref::harness

@@ -46,7 +46,11 @@ Worlds Worlds::start(std::span<const char* const> arguments) {
   const bool asks_for_help = std::ranges::any_of(arguments, [](std::string_view argument) {
     return argument == "--help" || argument == "-h";
   });
-  if ((verb != "gate" && verb != "replay" && verb != "hunt") || asks_for_help) {
+  const std::string_view explored_in = value_after(arguments, "--worlds");
+  const bool explores_kernel =
+      verb == "explore" && (explored_in == "kernel" || explored_in == "both");
+  const bool needs_worlds = verb == "gate" || verb == "replay" || verb == "hunt" || explores_kernel;
+  if (!needs_worlds || asks_for_help) {
     return worlds;
   }
   if (verb == "hunt" || value_after(arguments, "--world") == "sim") {
@@ -57,7 +61,7 @@ Worlds Worlds::start(std::span<const char* const> arguments) {
     worlds.available_ = false;
     return worlds;
   }
-  const unsigned number = verb == "replay" ? 1 : number_of_worlds(arguments);
+  const unsigned number = verb == "replay" || explores_kernel ? 1 : number_of_worlds(arguments);
   if (verb == "gate" && worlds.kind_ == "kernel") {
     worlds.bare_loops_ = bare_loops_per_second(loops_at_start);
   }

@@ -1,5 +1,5 @@
 // Exhaustive: every schedule of one scenario in the simulated kernel, within a bound of
-// preemptions.
+// preemptions; or all that differ from the usual one in one place, or those of policies.
 //
 // A schedule is a list of answers to "which thread runs next?". The search is depth first. It
 // leaves out only what the bound excludes, so "none found" means none within the bound (Musuvathi,
@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,12 @@ struct ExhaustiveOptions {
   std::vector<std::uint32_t> prefix = {};  ///< fixed first answers, for a share of the whole
   bool stop_at_first = false;
   bool split_deaths = false;  ///< see SimOptions
+  bool late_words = false;    ///< likewise; never late in an exhaustive search
   bool arena = true;
 };
+
+/// The number of runs with policies if neither that nor a time is given.
+inline constexpr std::uint64_t explored_runs_usual = 1000;
 
 /// One run with findings.
 struct Counterexample {
@@ -39,6 +44,7 @@ struct Counterexample {
 
 struct Exhausted {
   std::uint64_t schedules = 0;
+  std::uint64_t planned = 0;  ///< Number of single deviations; 0: not known
   std::uint64_t steps = 0;
   std::uint64_t longest = 0;                    ///< questions in one run
   std::uint64_t violations = 0;                 ///< runs with findings
@@ -47,9 +53,26 @@ struct Exhausted {
   bool deterministic = true;
 };
 
-/// `seen`, if given, is called with the outcome of every run; it returns false to stop.
+/// Called with the outcome of every run, which it may change before it is counted; returns false to
+/// stop.
+using Seen = std::function<bool(Outcome&)>;
+
 Exhausted exhaust(const Scenario& scenario,
                   const ExhaustiveOptions& options,
-                  const std::function<bool(const Outcome&)>& seen = {});
+                  const Seen& seen = {});
+
+/// The usual schedule, and all with a single switch or pause. The options about questions are not
+/// used.
+Exhausted deviate(const Scenario& scenario,
+                  const ExhaustiveOptions& options,
+                  const Seen& seen = {});
+
+/// The usual schedule, from which the policies know the steps, and `runs_max` random ones of the
+/// policies in turn. The same seed gives the same schedules. It is never complete.
+Exhausted sample(const Scenario& scenario,
+                 const ExhaustiveOptions& options,
+                 std::span<const PolicyName> policies,
+                 std::uint64_t seed,
+                 const Seen& seen = {});
 
 }  // namespace lastref::harness

@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 
 #include "harness/choice/choices.hpp"
+#include "harness/explore/deviations.hpp"
+#include "harness/explore/hunt_state.hpp"
 #include "harness/explore/jobs.hpp"
 #include "harness/explore/matrix.hpp"
 #include "harness/explore/site_matrix.hpp"
@@ -31,12 +33,9 @@ std::uint64_t runs_in_turn_of(std::size_t deviations) {
 /// Two runs of three have a fault, one of six has two.
 constexpr std::uint64_t kinds_of_run = 6;
 
-/// One answer other than the usual one, or the pause of one actor.
-struct Deviation {
-  std::size_t question = 0;
-  std::uint32_t answer = 0;
-  Switches pause = {};
-};
+/// Violations of one claim in one scenario that are shrunk and reported: texts that differ in each
+/// run would make them all distinct.
+constexpr std::ptrdiff_t shapes_max = 4;
 
 /// What is known of a scenario.
 struct Quarry {
@@ -51,31 +50,15 @@ struct Quarry {
   bool is_turn_of_deviation = false;  ///< Every other run is one, until all were made.
   std::uint64_t random_runs = 0;
   std::unordered_set<std::uint64_t> orders;
-  std::set<std::string> claims;  ///< Violated ones
+  std::set<std::string> fingerprints;  ///< Of all findings, before and after they were shrunk
 };
 
-/// In random order: neighbours in a run mostly have the same result.
-std::vector<Deviation> deviations_of(const Outcome& clean, std::uint64_t chance) {
-  std::vector<Deviation> all;
-  for (std::size_t question = 0; question < clean.options.size(); ++question) {
-    for (std::uint32_t answer = 1; answer < clean.options[question]; ++answer) {
-      all.push_back({.question = question, .answer = answer});
-    }
-  }
-  std::map<std::uint32_t, std::uint32_t> steps;
-  for (const ActorSteps& each : *clean.estimate) {
-    steps[each.actor] += each.steps;
-  }
-  for (const auto& [actor, count] : steps) {
-    for (std::uint32_t step = 0; step < count && steps.size() > 1; ++step) {
-      all.push_back({.pause = {{.kind = Switch::Kind::pause, .from = actor, .step = step}}});
-    }
-  }
-  for (std::size_t left = all.size(); left > 1; --left) {
-    std::swap(all[left - 1], all[next_random(chance) % left]);
-  }
-  return all;
-}
+/// A run that was given to a world.
+struct UnderWay {
+  HuntState::UnderWay run = {};
+  bool is_clean = false;
+  std::vector<std::string> fingerprints = {};  ///< Of its findings, while they are shrunk
+};
 
 bool has_form(const Scenario& scenario) {
   return std::ranges::any_of(scenario.parameters, &DeclaredParameter::form);
@@ -96,9 +79,13 @@ class Hunt {
       quarries_.emplace_back().scenario = each;
       results_.scenarios.emplace_back().name = each->name;
     }
+    if (options.from != nullptr) {
+      restore(*options.from);
+    }
   }
 
   HuntResults run() {
+    repeat_clean_runs();
     const JobQueue queue = {
         .next = [this] { return next(); },
         .scenario_of = [this](std::size_t index) -> const Scenario& {
@@ -108,27 +95,43 @@ class Hunt {
         .done = [this](Done&& done) { account(done); },
     };
     run_jobs(worlds_, queue);
+    results_.seconds = seconds();
+    save();
     note_moment();
-    results_.seconds = now() - started_;
     results_.interrupted = options_.is_interrupted();
     return std::move(results_);
   }
 
  private:
   double now() const { return options_.clock ? options_.clock() : seconds_now(); }
-  bool is_over() const {
-    return options_.is_interrupted() || (options_.stop_at_first && !results_.violations.empty()) ||
-           (options_.runs_max && given_ >= *options_.runs_max) ||
+  /// With those of the hunt that is continued.
+  double seconds() const {
+    return now() - started_ + (options_.from == nullptr ? 0 : options_.from->results.seconds);
+  }
+  bool is_stopped() const {
+    return options_.is_interrupted() ||
+           (options_.stop_at_first && results_.violations.size() > known_violations_) ||
            (options_.budget && now() - started_ >= *options_.budget);
   }
+  bool is_over() const {
+    return is_stopped() || (options_.runs_max && given_ >= *options_.runs_max);
+  }
+  void restore(const HuntState& state);
+  void repeat_clean_runs();
+  HuntState state() const;
+  void save();
   std::optional<Job> next();
+  std::optional<Job> again();
   std::optional<Job> next_of(std::size_t index, bool may_repeat);
   bool draws_text(const Quarry& quarry) const;
-  Plan draw(Quarry& quarry);
+  Job clean_job(std::size_t index) const;
+  Job job_of(const HuntState::UnderWay& run, std::optional<PolicyName> policy) const;
+  Plan draw(const Quarry& quarry, std::uint64_t number, std::optional<PolicyName> policy) const;
   bool has_policy(PolicyName name) const;
   PolicyName draw_policy(std::uint64_t& chance) const;
-  bool is_new(const Job& job, const Outcome& outcome) const;
+  bool is_new(const Job& job, const Outcome& outcome);
   void learn(Quarry& quarry, HuntedScenario& row, const Outcome& clean) const;
+  std::size_t add_violations(Quarry& quarry, const Done& done);
   void account(const Done& done);
   void note_moment();
 
@@ -141,9 +144,88 @@ class Hunt {
   std::uint64_t left_in_turn_ = 1;
   std::uint64_t given_ = 0;
   std::size_t orders_ = 0;
+  std::map<std::uint64_t, UnderWay> under_way_;  ///< By the number of the run
+  std::vector<HuntState::UnderWay> to_repeat_;   ///< They were under way when the state was saved.
+  std::size_t known_violations_ = 0;             ///< Those of the hunt that is continued
+  double saved_ = now();
 };
 
+void Hunt::restore(const HuntState& state) {
+  results_ = state.results;
+  turn_ = state.turn;
+  left_in_turn_ = state.left_in_turn;
+  given_ = state.given;
+  to_repeat_ = state.under_way;
+  std::ranges::reverse(to_repeat_);
+  known_violations_ = results_.violations.size();
+  for (std::size_t at = 0; at < quarries_.size(); ++at) {
+    const HuntState::Scenario& from = state.scenarios[at];
+    Quarry& quarry = quarries_[at];
+    quarry.is_started = quarry.is_known = from.is_known;
+    quarry.is_turn_of_deviation = from.is_turn_of_deviation;
+    quarry.deviations_given = from.deviations_given;
+    quarry.random_runs = from.random_runs;
+    quarry.orders = {from.orders.begin(), from.orders.end()};
+    quarry.fingerprints = {from.fingerprints.begin(), from.fingerprints.end()};
+    orders_ += quarry.orders.size();
+  }
+}
+
+/// Those of the hunt that is continued, for what they show.
+void Hunt::repeat_clean_runs() {
+  std::size_t index = 0;
+  run_jobs(
+      worlds_,
+      {.next = [&]() -> std::optional<Job> {
+         while (index < quarries_.size() && !quarries_[index].is_known) {
+           ++index;
+         }
+         return index == quarries_.size() ? std::nullopt : std::optional(clean_job(index++));
+       },
+       .scenario_of = [this](std::size_t at) -> const Scenario& { return *quarries_[at].scenario; },
+       .is_new = [](const Job&, const Outcome&) { return false; },
+       .done =
+           [this](Done&& done) {
+             const std::size_t at = done.job.scenario;
+             learn(quarries_[at], results_.scenarios[at], done.outcome);
+           }});
+}
+
+HuntState Hunt::state() const {
+  HuntState state{.hunt = identity_of(options_),
+                  .results = results_,
+                  .turn = turn_,
+                  .left_in_turn = left_in_turn_,
+                  .given = given_};
+  for (const Quarry& each : quarries_) {
+    state.scenarios.push_back(
+        {.is_known = each.is_known,
+         .is_turn_of_deviation = each.is_turn_of_deviation,
+         .deviations_given = each.deviations_given,
+         .random_runs = each.random_runs,
+         .orders = {each.orders.begin(), each.orders.end()},
+         .fingerprints = {each.fingerprints.begin(), each.fingerprints.end()}});
+  }
+  for (const auto& [number, each] : under_way_) {
+    if (!each.is_clean) {  // A scenario that is not known begins with its clean run in any case.
+      state.under_way.push_back(each.run);
+    }
+  }
+  state.under_way.insert(state.under_way.end(), to_repeat_.rbegin(), to_repeat_.rend());
+  return state;
+}
+
+void Hunt::save() {
+  saved_ = now();
+  if (options_.save) {
+    options_.save(state());
+  }
+}
+
 std::optional<Job> Hunt::next() {
+  if (std::optional<Job> job = is_stopped() ? std::nullopt : again()) {
+    return job;
+  }
   // A scenario is passed over until its clean run is over, unless there is no other.
   for (std::size_t tried = 0; !is_over() && tried <= quarries_.size() + 1; ++tried) {
     if (left_in_turn_ == 0) {
@@ -160,32 +242,64 @@ std::optional<Job> Hunt::next() {
   return std::nullopt;
 }
 
+/// One of the runs that were not over when the hunt was stopped that is continued.
+std::optional<Job> Hunt::again() {
+  while (!to_repeat_.empty()) {
+    const HuntState::UnderWay run = to_repeat_.back();
+    to_repeat_.pop_back();
+    if (!run.is_deviation || run.index < quarries_[run.scenario].deviations.size()) {
+      Job job = job_of(run, run.policy);
+      job.number = run.number;
+      under_way_[run.number] = {.run = run};
+      return job;
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<Job> Hunt::next_of(std::size_t index, bool may_repeat) {
   Quarry& quarry = quarries_[index];
-  Job job{.scenario = index, .phase = CampaignPhase::random, .plan = {}};
+  if (!quarry.is_known && quarry.is_started && !may_repeat) {
+    return std::nullopt;
+  }
+  UnderWay given{.run = {.number = given_, .scenario = index}};
+  Job job;
   if (!quarry.is_known) {
-    if (quarry.is_started && !may_repeat) {
-      return std::nullopt;
-    }
-    quarry.is_started = true;
-    job.phase = CampaignPhase::clean;
-    job.plan.wants_crossings = true;
-    job.plan.wants_allocations = options_.has_faults;
-    job.plan.parameters = unusual(quarry.scenario->parameters, options_.parameters);
-  } else if (quarry.deviations_given < quarry.deviations.size() && quarry.is_turn_of_deviation &&
-             !draws_text(quarry)) {
-    const Deviation& deviation = quarry.deviations[quarry.deviations_given++];
-    job.phase = CampaignPhase::matrix;
-    job.plan.switches = deviation.pause;
-    if (deviation.pause.empty()) {
-      job.plan.choices.assign(deviation.question + 1, 0);
-      job.plan.choices.back() = deviation.answer;
-    }
-    job.plan.parameters = unusual(quarry.scenario->parameters, options_.parameters);
+    quarry.is_started = given.is_clean = true;
+    job = clean_job(index);
   } else {
-    job.plan = draw(quarry);
+    given.run.is_deviation = quarry.deviations_given < quarry.deviations.size() &&
+                             quarry.is_turn_of_deviation && !draws_text(quarry);
+    given.run.index = given.run.is_deviation ? quarry.deviations_given++ : quarry.random_runs++;
+    given.run.policy = results_.policies.front().name;
+    job = job_of(given.run, std::nullopt);
+    given.run.policy = given.run.is_deviation ? given.run.policy : job.plan.policy;
   }
   quarry.is_turn_of_deviation = !quarry.is_turn_of_deviation;
+  under_way_[given_] = std::move(given);
+  return job;
+}
+
+Job Hunt::clean_job(std::size_t index) const {
+  Job job{.scenario = index, .phase = CampaignPhase::clean, .plan = {}};
+  job.plan.wants_crossings = true;
+  job.plan.wants_allocations = options_.has_faults;
+  job.plan.wants_estimate = true;
+  job.plan.parameters = unusual(quarries_[index].scenario->parameters, options_.parameters);
+  return job;
+}
+
+/// Without a policy, a random run draws one.
+Job Hunt::job_of(const HuntState::UnderWay& run, std::optional<PolicyName> policy) const {
+  const Quarry& quarry = quarries_[run.scenario];
+  Job job{.scenario = run.scenario, .phase = CampaignPhase::random, .plan = {}};
+  if (run.is_deviation) {
+    job.phase = CampaignPhase::matrix;
+    apply(quarry.deviations[run.index], job.plan);
+    job.plan.parameters = unusual(quarry.scenario->parameters, options_.parameters);
+  } else {
+    job.plan = draw(quarry, run.index, policy);
+  }
   job.plan.wants_estimate = true;
   return job;
 }
@@ -197,8 +311,9 @@ bool Hunt::draws_text(const Quarry& quarry) const {
   return options_.draws_parameters && has_form(*quarry.scenario) && given_ % deviations_one_in != 0;
 }
 
-Plan Hunt::draw(Quarry& quarry) {
-  const std::uint64_t number = quarry.random_runs++;
+Plan Hunt::draw(const Quarry& quarry,
+                std::uint64_t number,
+                std::optional<PolicyName> policy) const {
   std::uint64_t chance = options_.seed;
   chance = next_random(chance) + number;
   Plan plan;
@@ -219,6 +334,10 @@ Plan Hunt::draw(Quarry& quarry) {
       has_usual ? unusual(quarry.scenario->parameters, options_.parameters)
                 : draw_parameters(
                       quarry.scenario->parameters, options_.parameters, options_.seed + number);
+  if (policy) {
+    plan.policy = *policy;
+    return plan;
+  }
   plan.policy = draw_policy(chance);
   // It changes the order where the fault is.
   if (!plan.faults.empty() && has_policy(PolicyName::delays) && next_random(chance) % 2 == 0) {
@@ -257,10 +376,28 @@ PolicyName Hunt::draw_policy(std::uint64_t& chance) const {
   return results_.policies.back().name;
 }
 
-bool Hunt::is_new(const Job& job, const Outcome& outcome) const {
-  return std::ranges::any_of(outcome.findings, [&](const Finding& finding) {
-    return !quarries_[job.scenario].claims.contains(finding.claim);
-  });
+/// Then they are no longer new: another world that finds them does not shrink them as well.
+bool Hunt::is_new(const Job& job, const Outcome& outcome) {
+  const Quarry& quarry = quarries_[job.scenario];
+  const std::string& name = quarry.scenario->name;
+  UnderWay& run = under_way_[job.number];
+  bool any = false;
+  for (const Finding& finding : outcome.findings) {
+    const std::string fingerprint = fingerprint_of(name, finding.claim, finding.seen);
+    const bool is_shrunk_elsewhere = std::ranges::any_of(under_way_, [&](const auto& each) {
+      return std::ranges::find(each.second.fingerprints, fingerprint) !=
+             each.second.fingerprints.end();
+    });
+    const auto reported = std::ranges::count_if(results_.violations, [&](const Violation& each) {
+      return each.scenario == name && each.claim == finding.claim;
+    });
+    if (!quarry.fingerprints.contains(fingerprint) && !is_shrunk_elsewhere &&
+        reported < shapes_max) {
+      run.fingerprints.push_back(fingerprint);
+      any = true;
+    }
+  }
+  return any;
 }
 
 void Hunt::learn(Quarry& quarry, HuntedScenario& row, const Outcome& clean) const {
@@ -276,11 +413,39 @@ void Hunt::learn(Quarry& quarry, HuntedScenario& row, const Outcome& clean) cons
   }
 }
 
+/// The number of those that are new.
+std::size_t Hunt::add_violations(Quarry& quarry, const Done& done) {
+  const std::string& name = quarry.scenario->name;
+  const auto under_way = under_way_.extract(done.job.number);
+  if (under_way.mapped().fingerprints.empty()) {
+    return 0;
+  }
+  std::size_t found = 0;
+  for (const Finding& finding : done.outcome.findings) {
+    std::string fingerprint = fingerprint_of(name, finding.claim, finding.seen);
+    const bool is_reported =
+        std::ranges::find(results_.violations, fingerprint, &Violation::fingerprint) !=
+        results_.violations.end();
+    if (is_reported) {
+      continue;
+    }
+    ++found;
+    quarry.fingerprints.insert(std::move(fingerprint));
+    Violation violation = violation_of(*quarry.scenario, done, finding, worlds_.front()->name());
+    violation.repeats = done.again && done.again->findings == done.outcome.findings;
+    results_.violations.push_back(std::move(violation));
+  }
+  quarry.fingerprints.insert(under_way.mapped().fingerprints.begin(),
+                             under_way.mapped().fingerprints.end());
+  return found;
+}
+
 void Hunt::account(const Done& done) {
   Quarry& quarry = quarries_[done.job.scenario];
   HuntedScenario& row = results_.scenarios[done.job.scenario];
   ++results_.runs;
   ++row.runs;
+  row.seconds += done.seconds;
   if (done.job.phase == CampaignPhase::clean) {
     learn(quarry, row, done.outcome);
   }
@@ -289,16 +454,7 @@ void Hunt::account(const Done& done) {
   quarry.orders.insert(done.outcome.conflicts.begin(), done.outcome.conflicts.end());
   row.orders = quarry.orders.size();
   orders_ += row.orders - before;
-  std::size_t found = 0;
-  for (const Finding& finding : done.outcome.findings) {
-    if (!quarry.claims.insert(finding.claim).second) {
-      continue;
-    }
-    ++found;
-    Violation violation = violation_of(*quarry.scenario, done, finding, worlds_.front()->name());
-    violation.repeats = done.again && done.again->findings == done.outcome.findings;
-    results_.violations.push_back(std::move(violation));
-  }
+  const std::size_t found = add_violations(quarry, done);
   results_.runs_with_findings += done.outcome.findings.empty() ? 0U : 1U;
   row.violations += done.outcome.findings.empty() ? 0U : 1U;
   if (done.job.phase == CampaignPhase::random) {
@@ -311,16 +467,33 @@ void Hunt::account(const Done& done) {
   if ((results_.runs & (results_.runs - 1)) == 0) {
     note_moment();
   }
+  if (now() - saved_ >= seconds_between_saves) {
+    results_.seconds = seconds();
+    save();
+  }
   options_.progress({.phase = CampaignPhase::random,
                      .done = results_.runs,
                      .total = options_.runs_max.value_or(0),
                      .runs = results_.runs,
                      .violations = results_.violations.size(),
-                     .seconds = now() - started_});
+                     .seconds = seconds()});
 }
 
 void Hunt::note_moment() {
-  results_.curve.push_back({.runs = results_.runs, .seconds = now() - started_, .orders = orders_});
+  results_.curve.push_back({.runs = results_.runs, .seconds = seconds(), .orders = orders_});
+}
+
+ReportCase case_of(const HuntedScenario& scenario) {
+  const std::size_t slash = scenario.name.find('/');
+  return {.suite = scenario.name.substr(0, slash),
+          .name = slash == std::string::npos ? scenario.name : scenario.name.substr(slash + 1),
+          .scenario = scenario.name,
+          .output = fmt::format("{} runs, {} of {} deviations, {} orders of conflicting steps",
+                                scenario.runs,
+                                scenario.deviations.executed,
+                                scenario.deviations.total,
+                                scenario.orders),
+          .seconds = scenario.seconds};
 }
 
 std::string coverage_of(const HuntResults& results) {
@@ -373,6 +546,9 @@ Report report_of(const HuntResults& results) {
                 .seconds = results.seconds};
   for (const Violation& each : results.violations) {
     add(report, each);
+  }
+  for (const HuntedScenario& each : results.scenarios) {
+    report.cases.push_back(case_of(each));
   }
   return report;
 }

@@ -8,6 +8,9 @@
 //
 // The run `number` of a seed is always the same in its scenario, parameters and faults, but its
 // policy depends on the runs before it. Each violation is reported with the answers that repeat it.
+// Violations with the same fingerprint are reported once, and at most a few of one claim.
+//
+// A hunt can be continued from its state: see hunt_state.hpp.
 #pragma once
 
 #include <array>
@@ -30,6 +33,10 @@ namespace lastref::harness {
 inline constexpr std::uint64_t hunt_runs_usual = 200;
 /// and in one of some scenarios, or of everything.
 inline constexpr std::uint64_t hunt_runs_in_full = 600;
+/// Seconds between two calls of HuntOptions::save.
+inline constexpr double seconds_between_saves = 10;
+
+struct HuntState;
 
 struct HuntOptions {
   std::vector<const Scenario*> scenarios = {};
@@ -38,9 +45,15 @@ struct HuntOptions {
   bool draws_parameters = true;
   bool has_faults = true;
   std::uint64_t seed = 1;
-  std::optional<double> budget = {};           ///< seconds
-  std::optional<std::uint64_t> runs_max = {};  ///< without either: until it is interrupted
-  bool stop_at_first = false;
+  std::optional<double> budget = {};  ///< seconds, without those of a hunt that is continued
+  /// With those of a hunt that is continued. Without either it ends when it is interrupted.
+  std::optional<std::uint64_t> runs_max = {};
+  bool stop_at_first = false;  ///< Also if a hunt that is continued has found violations.
+  std::uint64_t build = 0;     ///< Distinguishes builds of the program, for the state.
+  /// The hunt to continue. It has the options of this one.
+  const HuntState* from = nullptr;
+  /// Called regularly, and at the end.
+  std::function<void(const HuntState&)> save = {};
   std::function<bool()> is_interrupted = [] { return false; };
   std::function<void(const CampaignProgress&)> progress = [](const CampaignProgress&) {};
   std::function<double()> clock = {};  ///< seconds; for tests
@@ -52,13 +65,14 @@ struct HuntedScenario {
   Count deviations = {};       ///< Single ones
   std::size_t orders = 0;      ///< Different orders of conflicting steps
   std::size_t violations = 0;  ///< Runs
+  double seconds = 0;
 };
 
 struct HuntedPolicy {
   PolicyName name = {};
   std::uint64_t runs = 0;
   std::size_t new_orders = 0;  ///< Orders of conflicting steps that no run had before
-  std::size_t found = 0;       ///< Claims that no run had violated before
+  std::size_t found = 0;       ///< Violations that no run had had before
 };
 
 /// The state of a hunt after a number of runs.
@@ -71,7 +85,7 @@ struct HuntMoment {
 struct HuntResults {
   std::vector<HuntedScenario> scenarios;
   std::vector<HuntedPolicy> policies;
-  std::vector<Violation> violations;  ///< One for each scenario and claim
+  std::vector<Violation> violations;  ///< One for each fingerprint
   std::vector<HuntMoment> curve;      ///< After each doubling of the number of runs, and at the end
   std::uint64_t runs = 0;
   std::size_t runs_with_findings = 0;
@@ -81,7 +95,7 @@ struct HuntResults {
 
 HuntResults hunt(std::span<World* const> worlds, const HuntOptions& options);
 
-/// The violations, a line for each scenario and policy, and the totals.
+/// The violations, a line for each scenario and policy, and the totals. Each scenario is a case.
 Report report_of(const HuntResults& results);
 /// Adds them to the report of a gate that was preceded by the hunt.
 void add_to(Report& report, const HuntResults& results);

@@ -8,13 +8,17 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json json_of(const Violation& violation) {
-  return {{"scenario", violation.scenario},
-          {"claim", violation.claim},
-          {"seen", violation.seen},
-          {"repeats", violation.repeats},
-          {"replay", violation.replay},
-          {"switches", violation.switches},
-          {"last_crossings", violation.last_crossings}};
+  Json json = {{"scenario", violation.scenario},
+               {"claim", violation.claim},
+               {"seen", violation.seen},
+               {"repeats", violation.repeats},
+               {"replay", violation.replay},
+               {"switches", violation.switches},
+               {"last_crossings", violation.last_crossings}};
+  if (!violation.fingerprint.empty()) {
+    json["fingerprint"] = violation.fingerprint;
+  }
+  return json;
 }
 
 Json json_of(const Difference& difference) {

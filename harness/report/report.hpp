@@ -29,9 +29,10 @@ struct Violation {
   std::string scenario;
   std::string claim;
   std::string seen;
-  std::size_t run = 0;       ///< Runs are numbered as they were planned.
-  bool repeats = false;      ///< A second run of the same plan violated the same claim.
-  std::string replay;        ///< The command that repeats it.
+  std::string fingerprint = {};  ///< See fingerprint_of; empty: it is grouped by its claim only.
+  std::size_t run = 0;           ///< Runs are numbered as they were planned.
+  bool repeats = false;          ///< A second run of the same plan violated the same claim.
+  std::string replay;            ///< The command that repeats it.
   std::size_t switches = 0;  ///< Switches and pauses of its schedule; 0: the usual one, or unknown
   /// The calls on the objects that were raced for, or else the last ones of each process
   std::vector<std::string> last_crossings;
@@ -41,7 +42,8 @@ struct Violation {
   std::string timeline = {};        ///< Of its switches, for people; empty: there are none
 };
 
-/// All violations of one claim in one scenario: the first few in full, the others counted.
+/// All violations of one claim in one scenario, and of one fingerprint if they have any: the first
+/// few in full, the others counted.
 struct ViolationGroup {
   std::string scenario;
   std::string claim;
@@ -50,6 +52,7 @@ struct ViolationGroup {
   /// "STAYED": each has one line after this word, and all have one command that repeats them.
   /// Empty: each has a paragraph.
   std::string label = {};
+  std::string fingerprint = {};  ///< Empty: of any
 };
 
 /// A plan with two different runs.
@@ -84,7 +87,14 @@ struct Report {
   std::shared_ptr<const nlohmann::ordered_json> fields = {};
 };
 
-/// Adds it to the group of its scenario and claim, or a new one with this label.
+/// Distinguishes violations that may have different causes: 8 hexadecimal digits, which depend on
+/// the scenario, the claim and the shape of the finding. That is its text without repetitions and
+/// without words that have a digit, such as pids and numbered names.
+std::string fingerprint_of(std::string_view scenario,
+                           std::string_view claim,
+                           std::string_view seen);
+
+/// Adds it to the group of its scenario, claim and fingerprint, or a new one with this label.
 void add(Report& report, Violation violation, std::string_view label = {});
 
 }  // namespace lastref::harness

@@ -77,6 +77,9 @@ std::string to_text(const Violation& violation) {
   if (violation.switches > 0) {
     text += fmt::format("  schedule      {} switches or pauses\n", violation.switches);
   }
+  if (!violation.fingerprint.empty()) {
+    text += fmt::format("  fingerprint   {}\n", violation.fingerprint);
+  }
   text += fmt::format("  reproduce     {}\n", violation.replay);
   if (!violation.timeline.empty()) {
     text += "  timeline      in short; all rows: add --timeline to the command, or --html FILE\n" +

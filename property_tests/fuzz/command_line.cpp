@@ -48,6 +48,11 @@ class Bounds {
     expect(options.budget == 0 || is_time(options.budget), "a budget is a time");
     expect_said(options.ask_after);
     std::ranges::for_each(options.faults, [this](const auto& fault) { expect_said(fault); });
+    expect(are_policies(options.policies), "a policy is known");
+    expect(options.policies.empty() || !options.deviations, "there is one search");
+    expect((options.policies.empty() && !options.deviations) || options.ask_after.empty(),
+           "only the search of all orders waits for a signal");
+    expect(options.worlds == "both" || is_world(options.worlds), "worlds are known");
   }
 
   void operator()(const harness::GateOptions& options) const {
@@ -67,10 +72,9 @@ class Bounds {
     expect(options.worlds <= worlds_most, "there are not more worlds");
     expect_said(options.scenario);
     expect_said(options.json);
-    expect(std::ranges::all_of(
-               options.policies,
-               [](const auto& name) { return harness::policy_named(name).has_value(); }),
-           "a policy is known");
+    expect_said(options.junit);
+    expect_said(options.resume);
+    expect(are_policies(options.policies), "a policy is known");
   }
 
   void operator()(const harness::ListOptions& options) const {
@@ -154,6 +158,10 @@ class Bounds {
 
  private:
   static bool is_time(double seconds) { return std::isfinite(seconds) && seconds > 0; }
+  static bool are_policies(const std::vector<std::string>& names) {
+    return std::ranges::all_of(
+        names, [](const auto& name) { return harness::policy_named(name).has_value(); });
+  }
   static bool is_world(const std::string& name) { return name == "kernel" || name == "sim"; }
 
   void expect_said(const std::string& text) const {

@@ -13,6 +13,7 @@
 #include <lastref/owners.hpp>
 
 #include "harness/choice/choices.hpp"
+#include "harness/explore/hunt_state.hpp"
 #include "harness/explore/jobs.hpp"
 #include "harness/journal/run_log.hpp"
 #include "harness/sim/sim_world.hpp"
@@ -75,14 +76,51 @@ Scenario seen_in_between(const std::vector<int>& seen) {
                  }}}};
 }
 
-HuntResults hunted(const std::vector<Scenario>& scenarios, HuntOptions options) {
-  SimWorld world({.late_words = true});
-  const std::array<World*, 1> worlds = {&world};
+/// The reader may come before the writer has created the file, and before it has written it. Both
+/// violate one claim.
+Scenario two_ways_to_fail() {
+  Scenario toy = seen_in_between({1});
+  toy.name = "toy/two_ways_to_fail";
+  toy.roles[2].body = [](Stage& stage) -> Status {
+    const int digit = digit_in(stage, "/0");
+    if (digit != 2) {
+      stage.refute("toy: the file is complete", digit == 1 ? "it is not" : "there is none");
+    }
+    stage.tell("read");
+    return ok();
+  };
+  return toy;
+}
+
+HuntOptions without_faults(const std::vector<Scenario>& scenarios, HuntOptions options) {
   for (const Scenario& each : scenarios) {
     options.scenarios.push_back(&each);
   }
   options.has_faults = false;
-  return hunt(worlds, options);
+  return options;
+}
+
+HuntResults hunted(const std::vector<Scenario>& scenarios, HuntOptions options) {
+  SimWorld world({.late_words = true});
+  const std::array<World*, 1> worlds = {&world};
+  return hunt(worlds, without_faults(scenarios, std::move(options)));
+}
+
+/// The state at the end of a hunt, without times.
+HuntState state_after(const std::vector<Scenario>& scenarios,
+                      std::uint64_t runs,
+                      const HuntState* from = nullptr) {
+  HuntState last;
+  hunted(scenarios,
+         {.seed = 3,
+          .runs_max = runs,
+          .from = from,
+          .save = [&](const HuntState& state) { last = state; },
+          .clock = [] { return 0.0; }});
+  for (HuntedScenario& each : last.results.scenarios) {
+    each.seconds = 0;
+  }
+  return last;
 }
 
 TEST(Hunt, finds_a_race_of_one_preemption_among_the_single_deviations) {
@@ -231,6 +269,69 @@ TEST(RunEstimate, is_all_that_remains_of_the_counted_steps_of_a_run) {
   EXPECT_GT(before, 0U);
 }
 #endif
+
+TEST(Hunt, reports_a_claim_once_for_each_shape_of_its_findings) {
+  const HuntResults report = hunted({two_ways_to_fail()}, {.runs_max = 300});
+  ASSERT_EQ(report.violations.size(), 2U);
+  EXPECT_EQ(report.violations[0].claim, report.violations[1].claim);
+  EXPECT_NE(report.violations[0].seen, report.violations[1].seen);
+  EXPECT_NE(report.violations[0].fingerprint, report.violations[1].fingerprint);
+  EXPECT_EQ(report_of(report).groups.size(), 2U);
+}
+
+TEST(Hunt, is_the_same_in_one_piece_and_in_two) {
+  const std::vector<Scenario> toys = {seen_in_between({1, 2}), two_ways_to_fail()};
+  const std::string whole = to_text(state_after(toys, 400));
+  for (const std::uint64_t first : {1U, 2U, 7U, 200U, 399U, 400U}) {
+    const std::string half = to_text(state_after(toys, first));
+    const auto state = parse_hunt_state(half, without_faults(toys, {.seed = 3}));
+    ASSERT_TRUE(state) << name_of(state.error());
+    EXPECT_EQ(to_text(state_after(toys, 400, &*state)), whole) << first;
+  }
+}
+
+TEST(Hunt, makes_the_runs_again_that_were_not_over) {
+  const std::vector<Scenario> toys = {seen_in_between({1})};
+  HuntState state = state_after(toys, 100);
+  state.under_way = {{.number = 3, .scenario = 0, .is_deviation = true, .index = 0},
+                     {.number = 5, .scenario = 0, .index = 1, .policy = PolicyName::pos}};
+  const HuntState after = state_after(toys, 100, &state);
+  EXPECT_EQ(after.results.runs, 102U);
+  EXPECT_EQ(after.given, 100U);
+  EXPECT_TRUE(after.under_way.empty());
+}
+
+TEST(Hunt, with_first_stops_at_a_violation_that_was_not_known) {
+  const std::vector<Scenario> toys = {two_ways_to_fail()};
+  HuntState state;
+  const auto save = [&](const HuntState& last) { state = last; };
+  const HuntResults one = hunted(toys, {.runs_max = 300, .stop_at_first = true, .save = save});
+  ASSERT_EQ(one.violations.size(), 1U);
+  const HuntState from = state;
+  const HuntResults two =
+      hunted(toys, {.runs_max = 300, .stop_at_first = true, .from = &from, .save = save});
+  EXPECT_EQ(two.violations.size(), 2U);
+  EXPECT_GT(two.runs, one.runs);
+}
+
+TEST(Hunt, saves_its_state_regularly) {
+  double now = 0;
+  std::vector<std::uint64_t> saved;
+  hunted({seen_in_between({1})},
+         {.runs_max = 20,
+          .save = [&](const HuntState& state) { saved.push_back(state.results.runs); },
+          .progress = [&](const CampaignProgress&) { now += seconds_between_saves / 5; },
+          .clock = [&] { return now; }});
+  EXPECT_EQ(saved, (std::vector<std::uint64_t>{6, 11, 16, 20}));
+}
+
+TEST(Hunt, reports_each_scenario_as_a_case) {
+  const Report report = report_of(hunted({seen_in_between({1})}, {.runs_max = 30}));
+  ASSERT_EQ(report.cases.size(), 1U);
+  EXPECT_EQ(report.cases.front().suite, "toy");
+  EXPECT_EQ(report.cases.front().name, "seen_in_between");
+  EXPECT_EQ(report.cases.front().output.substr(0, 8), "30 runs,");
+}
 
 TEST(Hunt, stops_when_it_is_interrupted) {
   int asked = 0;

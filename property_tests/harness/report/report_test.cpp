@@ -89,6 +89,32 @@ std::string added_lines(const std::string& before, const std::string& after) {
   return added;
 }
 
+TEST(Fingerprint, is_that_of_the_shape_of_a_finding) {
+  const auto of = [](std::string_view seen) { return fingerprint_of("a/b", "it holds", seen); };
+  const std::string print = of("pid 17 holds /files/a17.bin, /files/b.bin");
+  EXPECT_EQ(print.size(), 8U);
+  EXPECT_EQ(print.find_first_not_of("0123456789abcdef"), std::string::npos);
+  EXPECT_EQ(of("pid 9 holds /files/b2.bin, /files/b.bin"), print);
+  EXPECT_NE(of("pid 17 holds /files/a17.bin, /other/b.bin"), print);
+  EXPECT_EQ(of("1, 2, 3 are held"), of("7, 8 are held"));
+  EXPECT_NE(fingerprint_of("a/c", "it holds", "x"), fingerprint_of("a/b", "it holds", "x"));
+  EXPECT_NE(fingerprint_of("a/b", "it is", "x"), fingerprint_of("a/b", "it holds", "x"));
+}
+
+TEST(Fingerprint, makes_groups_of_one_claim) {
+  Report report;
+  Violation violation = violation_of("family/one");
+  for (const char* fingerprint : {"00000001", "00000002", "00000001"}) {
+    violation.fingerprint = fingerprint;
+    add(report, violation);
+  }
+  ASSERT_EQ(report.groups.size(), 2U);
+  EXPECT_EQ(report.groups[0].count, 2U);
+  EXPECT_EQ(report.groups[1].count, 1U);
+  EXPECT_THAT(to_text(report), HasSubstr("  fingerprint   00000002\n"));
+  EXPECT_THAT(to_json(report), HasSubstr("\"fingerprint\": \"00000002\""));
+}
+
 using nlohmann::json;
 
 TEST(JsonReport, has_what_machines_look_for) {

@@ -105,6 +105,27 @@ TEST(Exhaustive, finds_the_same_in_an_arena_and_on_the_heap) {
   EXPECT_EQ(arena.violations, heap.violations);
 }
 
+TEST(Exhaustive, tries_all_single_deviations) {
+  std::uint64_t runs = 0;
+  const Exhausted found = deviate(lost_update(), {}, [&](Outcome&) { return ++runs > 0; });
+  EXPECT_TRUE(found.complete);
+  EXPECT_TRUE(found_lost_update(found));
+  EXPECT_GT(found.planned, 5U);
+  EXPECT_EQ(found.schedules, found.planned + 1);
+  EXPECT_EQ(found.schedules, runs);
+  EXPECT_FALSE(deviate(lost_update(), {.runs_max = 3}).complete);
+}
+
+TEST(Exhaustive, follows_policies_in_turn) {
+  const std::array policies = {PolicyName::pos, PolicyName::pct};
+  const ExhaustiveOptions options{.runs_max = 200};
+  const Exhausted one = sample(lost_update(), options, policies, 1);
+  EXPECT_EQ(one.schedules, 200U);
+  EXPECT_TRUE(found_lost_update(one));
+  EXPECT_EQ(sample(lost_update(), options, policies, 1).steps, one.steps);
+  EXPECT_NE(sample(lost_update(), options, policies, 2).steps, one.steps);
+}
+
 Plan seeded(std::uint64_t seed) {
   return {.faults = {}, .choices = {}, .seed = seed, .wants_crossings = true};
 }
