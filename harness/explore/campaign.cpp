@@ -266,6 +266,11 @@ void Campaign::work(std::function<std::optional<Job>()> next,
       .next = std::move(next),
       .has_time = [this] { return has_time_to_run_again(); },
       .scenario_of = [this](std::size_t index) -> const Scenario& { return scenario(index); },
+      // Shrinking takes longer than all else that is done with a violation.
+      .is_new =
+          [this](const Job& job, const Outcome& outcome) {
+            return builder_.may_show(scenario(job.scenario), job, outcome);
+          },
       .done =
           [this, handle](Done&& done) {
             account(done);

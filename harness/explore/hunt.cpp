@@ -205,6 +205,7 @@ HuntState Hunt::state() const {
          .random_runs = each.random_runs,
          .orders = {each.orders.begin(), each.orders.end()},
          .fingerprints = {each.fingerprints.begin(), each.fingerprints.end()}});
+    std::ranges::sort(state.scenarios.back().orders);
   }
   for (const auto& [number, each] : under_way_) {
     if (!each.is_clean) {  // A scenario that is not known begins with its clean run in any case.
@@ -430,8 +431,9 @@ std::size_t Hunt::add_violations(Quarry& quarry, const Done& done) {
       continue;
     }
     ++found;
-    quarry.fingerprints.insert(std::move(fingerprint));
+    quarry.fingerprints.insert(fingerprint);
     Violation violation = violation_of(*quarry.scenario, done, finding, worlds_.front()->name());
+    violation.fingerprint = std::move(fingerprint);
     violation.repeats = done.again && done.again->findings == done.outcome.findings;
     results_.violations.push_back(std::move(violation));
   }

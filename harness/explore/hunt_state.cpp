@@ -29,6 +29,7 @@ Json json_of(const Violation& violation) {
           {"repeats", violation.repeats},
           {"replay", violation.replay},
           {"switches", violation.switches},
+          {"timeline", violation.timeline},
           {"last_crossings", violation.last_crossings}};
 }
 
@@ -126,7 +127,8 @@ Violation violation_in(Reader& reader, const Json& json) {
                  .repeats = reader.read<bool>(json, "repeats"),
                  .replay = reader.read<std::string>(json, "replay"),
                  .switches = reader.read<std::size_t>(json, "switches"),
-                 .last_crossings = {}};
+                 .last_crossings = {},
+                 .timeline = reader.read<std::string>(json, "timeline")};
   reader.for_each(json, "last_crossings", [&](const Json& each) {
     read.last_crossings.push_back(reader.value_of<std::string>(each));
   });

@@ -107,7 +107,7 @@ std::string replay_command(std::string_view scenario, const Plan& plan, std::str
   }
   if (plan.seed) {
     command += " --seed " + std::to_string(*plan.seed);
-    if (plan.policy != PolicyName::sticky && world != usual_world) {
+    if (plan.policy != PolicyName::sticky) {
       command += fmt::format(" --policy {}", name_of(plan.policy));
     }
   }

@@ -51,6 +51,16 @@ void ReportBuilder::add(CampaignResults& report, const Scenario& scenario, const
   }
 }
 
+bool ReportBuilder::may_show(const Scenario& scenario,
+                             const Job& job,
+                             const Outcome& outcome) const {
+  return std::ranges::any_of(outcome.findings, [&](const Finding& finding) {
+    const auto group = groups_.find({scenario.name, finding.claim});
+    return group == groups_.end() || group->second.first.size() < shown_in_full ||
+           job.number < group->second.first.back().run;
+  });
+}
+
 void ReportBuilder::add_outcome(CampaignResults& report, const Outcome& outcome) {
   ++report.runs;
   report.kills += outcome.kills;

@@ -43,6 +43,8 @@ class ReportBuilder {
 
   /// Counts the result of one job. `scenario` is its index in the report.
   void add(CampaignResults& report, const Scenario& scenario, const Done& done);
+  /// Whether one of its findings may be shown in full.
+  bool may_show(const Scenario& scenario, const Job& job, const Outcome& outcome) const;
   void reach(std::size_t point) { reached_.set(point); }
   const PointSet& reached() const noexcept { return reached_; }
   ProbeCounts& probe_counts() noexcept { return probe_counts_; }

@@ -17,6 +17,7 @@
 
 #include <lastref/os.hpp>
 
+#include "harness/choice/schedule_policy.hpp"
 #include "harness/instrument/limits.hpp"
 #include "harness/instrument/plan_interceptor.hpp"
 #include "harness/journal/journal.hpp"
@@ -28,6 +29,7 @@ namespace lastref::harness {
 inline constexpr std::size_t actors_max = 64;
 inline constexpr std::size_t processes_max = 64;
 inline constexpr std::size_t questions_max = 1U << 15U;
+inline constexpr std::size_t choice_events_max = 64;
 
 /// Descriptors that every process of a run inherits. The product's numbers stay far below.
 namespace harness_fd {
@@ -65,6 +67,7 @@ struct Actor {
   bool paused;  ///< Continues only when no other actor can.
   bool has_deadline;
   std::uint16_t process;
+  NextStep step;          ///< Known while it could continue
   std::int64_t deadline;  ///< ns on the run's clock
   const void* thing;      ///< what it waits for, in its process
   NameText name;          ///< the crossing that it is in, for reports,
@@ -111,6 +114,22 @@ enum class Request : std::uint8_t {
   settle,         ///< A signal was sent to `process`.
   look,           ///< Query the tracker; then `actor`, or the next one, continues.
   endless,        ///< The run does not come to an end.
+  choose,         ///< Answer `question`; then the same actor continues.
+};
+
+/// A question that the controller answers.
+struct PendingQuestion {
+  std::uint32_t ready_count;  ///< 0: it is not about actors
+  bool is_preemption;
+  std::array<ReadyActor, actors_max> ready;
+  std::uint32_t answer;
+};
+
+/// What the controller has to know before it answers the next question.
+struct ChoiceEvent {
+  bool is_fault;  ///< A fault was injected; otherwise an actor continues that has no alternative.
+  bool is_preemption;
+  ReadyActor only;
 };
 
 /// What only an ungated run needs.
@@ -142,8 +161,8 @@ struct ControlBlock {
 
   // Questions. records_choices() is true while an answer is given, drawn or recorded.
   bool records_questions;
-  bool has_seed;
-  std::uint64_t chance;
+  bool asks_controller;  ///< `question` and `choice_events` are used, and not the lists.
+  std::uint32_t choice_events_count;
   std::uint32_t given_count;
   std::uint32_t asked;
 
@@ -153,10 +172,12 @@ struct ControlBlock {
   std::array<std::uint8_t, questions_max> given;
   std::array<std::uint8_t, questions_max> answers;
   std::array<std::uint8_t, questions_max> options;
+  PendingQuestion question;
+  std::array<ChoiceEvent, choice_events_max> choice_events;
   UngatedState ungated;
 
   bool records_choices() const noexcept {
-    return records_questions || has_seed || asked < given_count;
+    return records_questions || asks_controller || asked < given_count;
   }
 };
 
@@ -184,13 +205,18 @@ class SharedRun {
   Journal journal_;
 };
 
-/// Chooses one of `options`: as the plan says, at random, or the first. With `sticky`, the random
-/// choice mostly leaves the turn where it is.
-std::uint32_t choose(ControlBlock& control_block, std::uint32_t options, bool sticky) noexcept;
+class RunChoices;
+
+/// Whether a time limit ends early.
+bool choose_early_end(ControlBlock& control_block) noexcept;
+/// A fault was injected into the step of the running actor.
+void note_fault(ControlBlock& control_block) noexcept;
 
 /// The actor that continues when `current` asks, or cannot continue (`may_stay` false); absent: the
-/// controller gets the turn.
-std::optional<ActorId> next_actor(ControlBlock& control_block, bool may_stay) noexcept;
+/// controller gets the turn. The controller itself has `choices` if `asks_controller`.
+std::optional<ActorId> next_actor(ControlBlock& control_block,
+                                  bool may_stay,
+                                  RunChoices* choices = nullptr) noexcept;
 
 /// Makes the epolls of all actors, at their numbers. Called once, in the server.
 void make_pollers() noexcept;
@@ -198,6 +224,8 @@ void make_pollers() noexcept;
 /// Passes the turn on.
 void give_turn(ControlBlock& control_block, ActorId actor) noexcept;
 void give_controller(ControlBlock& control_block, Request request) noexcept;
+/// Passes it back to the actor that gave it to the controller.
+void return_turn(ControlBlock& control_block) noexcept;
 /// Reports that a forked child has closed what it does not inherit, as if it had been executed, or
 /// that a new thread has begun. The starter waits for that. Before it, a parent's death would close
 /// nothing, and a fork would copy what the thread has locked. One start at a time.

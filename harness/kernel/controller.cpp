@@ -19,6 +19,7 @@
 
 #include "harness/instrument/counts_answer.hpp"
 #include "harness/kernel/progress_timeout.hpp"
+#include "harness/kernel/run_choices.hpp"
 #include "harness/platform/child_process.hpp"
 #include "harness/platform/folder.hpp"
 #include "harness/platform/proc.hpp"
@@ -217,6 +218,9 @@ void KernelController::serve_request() {
     case Request::quiet:
       when_quiet();
       return;
+    case Request::choose:
+      choices_->answer(control_block());
+      return;
     case Request::ended:
     case Request::self_kill:
       confirm_requested_death();
@@ -273,7 +277,8 @@ void KernelController::go_on() {
   if (!anybody_lives() || !show_death()) {
     return;
   }
-  if (const std::optional<ActorId> next = next_actor(control_block(), /*may_stay=*/false)) {
+  if (const std::optional<ActorId> next =
+          next_actor(control_block(), /*may_stay=*/false, choices_)) {
     give_turn(control_block(), *next);
   } else {
     when_quiet();
@@ -296,7 +301,7 @@ bool KernelController::ask_tracker() {
     return true;
   }
   look_at_files();
-  const std::optional<ActorId> next = next_actor(control_block(), /*may_stay=*/false);
+  const std::optional<ActorId> next = next_actor(control_block(), /*may_stay=*/false, choices_);
   if (next) {
     give_turn(control_block(), *next);
   }
@@ -520,7 +525,7 @@ void KernelController::stop_observing() noexcept {
 bool KernelController::let_tracker_go() {
   control_block().interceptors.observing = true;
   for (;;) {
-    const std::optional<ActorId> next = next_actor(control_block(), /*may_stay=*/false);
+    const std::optional<ActorId> next = next_actor(control_block(), /*may_stay=*/false, choices_);
     if (!next) {
       control_block().interceptors.observing = false;
       return true;

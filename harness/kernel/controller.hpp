@@ -21,8 +21,9 @@ namespace lastref::harness {
 
 class KernelController final : public DeadlockResolver {
  public:
-  explicit KernelController(RunContext& context, bool has_own_pids) noexcept
-      : context_(context), has_own_pids_(has_own_pids) {}
+  /// `choices` answer the questions if the control_block asks the controller; else they are null.
+  KernelController(RunContext& context, bool has_own_pids, RunChoices* choices) noexcept
+      : context_(context), has_own_pids_(has_own_pids), choices_(choices) {}
 
   /// Runs from the start of the root to the last death. The control_block is reset and has its
   /// plan.
@@ -84,6 +85,7 @@ class KernelController final : public DeadlockResolver {
 
   RunContext& context_;
   bool has_own_pids_;
+  RunChoices* choices_;
   std::uint64_t observed_at_ = 0;
   bool death_unseen_ = false;
   std::vector<FileLook> files_;

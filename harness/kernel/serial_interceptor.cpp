@@ -9,6 +9,7 @@
 #include <csignal>
 #include <span>
 
+#include "harness/instrument/next_step.hpp"
 #include "harness/kernel/process.hpp"
 #include "harness/platform/unique_fd.hpp"
 #include "harness/program/arena.hpp"
@@ -146,6 +147,9 @@ void SerialInterceptor::pass_on(ActorState state) noexcept {
   Actor& actor = self();
   actor.state = state;
   actor.late = false;
+  if (state != ActorState::ready) {
+    actor.step = {};
+  }
   actor.name.assign(me.going != nullptr ? me.going->name : name_of(state));
   if (me.going != nullptr) {
     actor.object.assign(me.going->object);
@@ -164,8 +168,9 @@ void SerialInterceptor::pass_on(ActorState state) noexcept {
   actor.state = ActorState::ready;
 }
 
-void SerialInterceptor::ask() noexcept {
+void SerialInterceptor::ask(NextStep step) noexcept {
   ControlBlock& shared = control_block();
+  self().step = step;
   if (shared.interceptors.observing) {
     return;
   }
@@ -200,8 +205,12 @@ void SerialInterceptor::crosses(const PendingCall* pending_call) noexcept {
   control_block().progress.fetch_add(pending_call == nullptr ? 0 : 1, std::memory_order_relaxed);
 }
 
-void SerialInterceptor::let_others_go_first(const PendingCall& /*pending_call*/) noexcept {
-  ask();
+void SerialInterceptor::let_others_go_first(const PendingCall& pending_call) noexcept {
+  ask(step_of(pending_call));
+}
+
+void SerialInterceptor::ask(ThreadStep step, std::uint64_t object) noexcept {
+  ask(step_of(step, process(), object));
 }
 
 Record* SerialInterceptor::claim() noexcept {
@@ -219,6 +228,7 @@ void SerialInterceptor::publish(Record& record) noexcept {
 }
 
 void SerialInterceptor::note_fired(FaultKind kind, std::size_t index) noexcept {
+  note_fault(control_block());
   note_fact(run(), process(), fact::fired, name_of(kind), static_cast<std::int64_t>(index));
 }
 
@@ -239,7 +249,7 @@ void SerialInterceptor::pause() noexcept {
 }
 
 bool SerialInterceptor::ends_early() noexcept {
-  return choose(control_block(), 2, /*sticky=*/true) == 1;
+  return choose_early_end(control_block());
 }
 
 void SerialInterceptor::move_clock(os::Instant to) noexcept {
@@ -442,7 +452,7 @@ void SerialInterceptor::tell(std::string_view signal) noexcept {
 bool SerialInterceptor::await(std::string_view signal) noexcept {
   ControlBlock& shared = control_block();
   const ObjectText wanted(signal);
-  ask();
+  ask({});
   while (!shared.signals.was_told(wanted)) {
     self().object = wanted;
     pass_on(ActorState::awaiting);

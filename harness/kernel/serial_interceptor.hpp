@@ -55,7 +55,7 @@ class SerialInterceptor final : public PlanInterceptor, public RunMember {
   void signalled(os::Fd process, os::Signal signal) noexcept override;
 
   bool serialises() const noexcept override { return true; }
-  void ask(ThreadStep /*step*/, std::uint64_t /*object*/) noexcept override { ask(); }
+  void ask(ThreadStep step, std::uint64_t object) noexcept override;
   bool wait_ready(std::span<const os::PollItem> items,
                   std::optional<os::Instant> deadline) noexcept override;
   void wait_for(Wait reason, const void* thing) noexcept override;
@@ -76,8 +76,8 @@ class SerialInterceptor final : public PlanInterceptor, public RunMember {
     std::uint32_t events;
   };
 
-  /// Offers the turn to other threads.
-  void ask() noexcept;
+  /// Offers the turn to other threads, before a step.
+  void ask(NextStep step) noexcept;
   ControlBlock& control_block() const noexcept { return run().control_block(); }
   /// The actor of the calling thread.
   ActorId actor() const noexcept;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <optional>
 #include <utility>
 
 #include <lastref/temporary_resources.hpp>
@@ -20,6 +21,7 @@
 #include "harness/kernel/controller.hpp"
 #include "harness/kernel/huge_pages.hpp"
 #include "harness/kernel/progress_timeout.hpp"
+#include "harness/kernel/run_choices.hpp"
 #include "harness/kernel/sandbox.hpp"
 #include "harness/kernel/ungated_controller.hpp"
 #include "harness/kernel/ungated_judgement.hpp"
@@ -114,8 +116,6 @@ void Server::load(const Plan& plan) {
   for (std::uint32_t at = 0; at < control_block.given_count; ++at) {
     control_block.given[at] = static_cast<std::uint8_t>(std::min(plan.choices[at], 255U));
   }
-  control_block.has_seed = plan.seed.has_value();
-  control_block.chance = plan.seed.value_or(0);
   control_block.records_questions = plan.wants_crossings;
 }
 
@@ -206,7 +206,13 @@ Outcome Server::play(const RunRequest& request) {
   }
   context_.scenario = &scenario;
   set_ambient(plan.ambient);
-  KernelController controller(context_, context_.is_isolated);
+  std::optional<RunChoices> choices;
+  if (RunChoices::are_needed(plan)) {
+    choices.emplace(plan);
+    run_.control_block().asks_controller = true;
+  }
+  KernelController controller(
+      context_, context_.is_isolated, choices.has_value() ? &*choices : nullptr);
   controller.run();
   sandbox_.restore();
 
@@ -234,6 +240,9 @@ Outcome Server::play(const RunRequest& request) {
                          control_block.answers.begin() + control_block.asked);
   outcome.options.assign(control_block.options.begin(),
                          control_block.options.begin() + control_block.asked);
+  if (choices) {
+    choices->describe(run_.control_block(), outcome);
+  }
   sandbox_.wipe();
   if (plays_ordinary_user()) {
     sandbox_.give_to(::geteuid());

@@ -10,8 +10,8 @@
 #include <ctime>
 #include <new>
 
-#include "harness/choice/choices.hpp"
 #include "harness/kernel/control_block.hpp"
+#include "harness/kernel/run_choices.hpp"
 #include "harness/kernel/ungated_member.hpp"
 #include "harness/platform/unique_fd.hpp"
 
@@ -61,7 +61,7 @@ bool may_run(const ControlBlock& control_block, const Actor& actor) noexcept {
 /// The actors that could continue, in the order of their turns.
 std::size_t list_ready(const ControlBlock& control_block,
                        bool may_stay,
-                       std::array<ActorId, actors_max>& into) noexcept {
+                       std::array<ReadyActor, actors_max>& into) noexcept {
   const bool somebody_polls =
       std::ranges::any_of(std::span(control_block.actors).first(control_block.actors_used),
                           [](const Actor& actor) { return actor.state == ActorState::polling; });
@@ -78,7 +78,10 @@ std::size_t list_ready(const ControlBlock& control_block,
         return able && may_run(control_block, actor);
       },
       [&](std::size_t at) { return control_block.actors[at].paused; },
-      [&](std::size_t at) { into[count++] = static_cast<ActorId>(at); });
+      [&](std::size_t at) {
+        into[count++] = {.actor = static_cast<std::uint32_t>(at),
+                         .step = control_block.actors[at].step};
+      });
   return count;
 }
 
@@ -99,6 +102,63 @@ std::optional<ActorId> first_deadline(ControlBlock& control_block) noexcept {
     actor.state = ActorState::ready;
   }
   return first;
+}
+
+/// The next answer of the list that is given, or the usual one.
+std::uint32_t next_of_list(ControlBlock& control_block, std::uint32_t options) noexcept {
+  if (options == 1 || !control_block.records_choices()) {
+    return 0;
+  }
+  const bool is_given = control_block.asked < control_block.given_count;
+  const std::uint32_t answer =
+      is_given ? std::min<std::uint32_t>(control_block.given[control_block.asked], options - 1) : 0;
+  if (control_block.asked < questions_max) {
+    control_block.answers[control_block.asked] = static_cast<std::uint8_t>(answer);
+    control_block.options[control_block.asked] = static_cast<std::uint8_t>(options);
+    ++control_block.asked;
+  }
+  return answer;
+}
+
+std::uint32_t ask_controller(ControlBlock& control_block,
+                             std::span<const ReadyActor> ready,
+                             bool is_preemption) noexcept {
+  PendingQuestion& question = control_block.question;
+  std::ranges::copy(ready, question.ready.begin());
+  question.ready_count = static_cast<std::uint32_t>(ready.size());
+  question.is_preemption = is_preemption;
+  const ActorId asker = control_block.current;
+  give_controller(control_block, Request::choose);
+  take_turn(control_block, asker);
+  return question.answer;
+}
+
+void note_event(ControlBlock& control_block, const ChoiceEvent& event) noexcept {
+  if (control_block.choice_events_count < control_block.choice_events.size()) {
+    control_block.choice_events[control_block.choice_events_count++] = event;
+  }
+}
+
+/// The index of the actor that continues.
+std::uint32_t choose_actor(ControlBlock& control_block,
+                           std::span<const ReadyActor> ready,
+                           bool may_stay,
+                           RunChoices* choices) noexcept {
+  if (!control_block.asks_controller) {
+    return next_of_list(control_block, static_cast<std::uint32_t>(ready.size()));
+  }
+  const bool is_preemption = may_stay && ready.front().actor == control_block.current;
+  if (choices != nullptr) {
+    return choices->pick(control_block, ready, is_preemption);
+  }
+  // The rest is for faults and deadlines.
+  const bool has_space = control_block.choice_events_count < control_block.choice_events.size() / 2;
+  if (ready.size() == 1 && has_space) {
+    note_event(control_block,
+               {.is_fault = false, .is_preemption = is_preemption, .only = ready.front()});
+    return 0;
+  }
+  return ask_controller(control_block, ready, is_preemption);
 }
 
 }  // namespace
@@ -135,8 +195,8 @@ void SharedRun::reset() noexcept {
   control_block.clock = 0;
   control_block.listener.assign({});
   control_block.records_questions = false;
-  control_block.has_seed = false;
-  control_block.chance = 0;
+  control_block.asks_controller = false;
+  control_block.choice_events_count = 0;
   control_block.given_count = 0;
   control_block.asked = 0;
   control_block.signals.clear();
@@ -154,37 +214,36 @@ bool SharedRun::lacks_gate(std::string_view why) noexcept {
   return true;
 }
 
-std::uint32_t choose(ControlBlock& control_block, std::uint32_t options, bool sticky) noexcept {
-  LASTREF_ASSERT(options > 0);
-  if (options == 1 || !control_block.records_choices()) {
-    return 0;
-  }
-  const bool is_given = control_block.asked < control_block.given_count;
-  const std::uint32_t answer =
-      answer_of(is_given ? std::optional<std::uint32_t>(control_block.given[control_block.asked])
-                         : std::nullopt,
-                control_block.has_seed ? &control_block.chance : nullptr,
-                options,
-                sticky);
-  if (control_block.asked < questions_max) {
-    control_block.answers[control_block.asked] = static_cast<std::uint8_t>(answer);
-    control_block.options[control_block.asked] = static_cast<std::uint8_t>(options);
-    ++control_block.asked;
-  }
-  return answer;
+bool choose_early_end(ControlBlock& control_block) noexcept {
+  return control_block.asks_controller
+             ? ask_controller(control_block, {}, /*is_preemption=*/true) == 1
+             : next_of_list(control_block, 2) == 1;
 }
 
-std::optional<ActorId> next_actor(ControlBlock& control_block, bool may_stay) noexcept {
-  std::array<ActorId, actors_max> ready{};
+void note_fault(ControlBlock& control_block) noexcept {
+  note_event(control_block, {.is_fault = true, .is_preemption = false, .only = {}});
+}
+
+std::optional<ActorId> next_actor(ControlBlock& control_block,
+                                  bool may_stay,
+                                  RunChoices* choices) noexcept {
+  std::array<ReadyActor, actors_max> ready{};
   const std::size_t count = list_ready(control_block, may_stay, ready);
+  const bool is_observing = control_block.interceptors.observing;
   if (count == 0) {
-    return control_block.interceptors.observing ? std::nullopt : first_deadline(control_block);
+    const std::optional<ActorId> first =
+        is_observing ? std::nullopt : first_deadline(control_block);
+    if (!first || !control_block.asks_controller) {
+      return first;
+    }
+    note_event(control_block,
+               {.is_fault = false, .is_preemption = false, .only = {.actor = *first}});
+    return first;
   }
   const std::uint32_t answer =
-      control_block.interceptors.observing
-          ? 0
-          : choose(control_block, static_cast<std::uint32_t>(count), may_stay);
-  const ActorId chosen = ready[answer];
+      is_observing ? 0
+                   : choose_actor(control_block, std::span(ready).first(count), may_stay, choices);
+  const auto chosen = static_cast<ActorId>(ready[answer].actor);
   control_block.actors[chosen].late = false;
   control_block.actors[chosen].paused = false;
   control_block.actors[chosen].state = ActorState::ready;
@@ -216,6 +275,10 @@ void give_turn(ControlBlock& control_block, ActorId actor) noexcept {
 void give_controller(ControlBlock& control_block, Request request) noexcept {
   control_block.request = request;
   give(control_block.controller_turn);
+}
+
+void return_turn(ControlBlock& control_block) noexcept {
+  give(control_block.actors[control_block.current].turn);
 }
 
 void signal_child_ready(ControlBlock& control_block) noexcept {
@@ -281,6 +344,7 @@ ActorId new_actor(ControlBlock& control_block, std::uint16_t process) noexcept {
   actor.paused = false;
   actor.has_deadline = false;
   actor.process = process;
+  actor.step = {};
   actor.thing = nullptr;
   actor.name.assign("start");
   actor.object.assign({});

@@ -43,6 +43,10 @@ class Put {
       put_all(log->steps);
     }
   }
+  void operator()(const std::shared_ptr<const RunEstimate>& estimate) {
+    (*this)(estimate != nullptr);
+    (*this)(estimate == nullptr ? RunEstimate() : *estimate);
+  }
   std::string take() { return std::move(bytes_); }
 
  private:
@@ -96,6 +100,13 @@ class Get {
       (*this)((*results)[result]);
     }
   }
+  void operator()(std::shared_ptr<const RunEstimate>& estimate) {
+    bool is_there = false;
+    (*this)(is_there);
+    RunEstimate read;
+    (*this)(read);
+    estimate = is_there ? std::make_shared<const RunEstimate>(std::move(read)) : nullptr;
+  }
 
   void operator()(std::shared_ptr<RunLog>& log) {
     bool is_there = false;
@@ -126,6 +137,13 @@ template <typename Visitor, typename Number>
 std::enable_if_t<std::is_arithmetic_v<std::remove_const_t<Number>>> visit(Visitor& with,
                                                                           Number& number) {
   with(number);
+}
+
+template <typename Visitor, typename Plain>
+std::enable_if_t<std::is_same_v<std::remove_const_t<Plain>, Switch> ||
+                 std::is_same_v<std::remove_const_t<Plain>, ActorSteps>>
+visit(Visitor& with, Plain& plain) {
+  with(plain);
 }
 
 template <typename Visitor>
@@ -229,6 +247,10 @@ void visit_request(Visitor& with, Of& request) {
   with(request.plan.faults);
   with(request.plan.choices);
   with(request.plan.seed);
+  with(request.plan.policy);
+  with(request.plan.estimate);
+  with(request.plan.switches);
+  with(request.plan.wants_estimate);
   with(request.plan.wants_crossings);
   with(request.plan.wants_aftermath);
   with(request.plan.ambient);
@@ -248,6 +270,8 @@ void visit_outcome(Visitor& with, Of& outcome) {
   with(outcome.last_crossings);
   with(outcome.choices);
   with(outcome.options);
+  with(outcome.switches);
+  with(outcome.estimate);
   with(outcome.standard_error);
   with(outcome.reached);
   with(outcome.probes);

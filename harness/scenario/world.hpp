@@ -33,10 +33,10 @@ struct Plan {
   /// With a seed, questions past the end of `choices` are answered at random.
   std::optional<std::uint64_t> seed;
   /// With a seed and no `choices`, it chooses the actors; `estimate`, of an earlier run, helps it.
-  /// Only in the simulated kernel: elsewhere it is always `sticky`.
+  /// A run without gates has no choices.
   PolicyName policy = PolicyName::sticky;
   std::shared_ptr<const RunEstimate> estimate = nullptr;
-  /// Instead of `choices` and `seed`, in the simulated kernel: the unusual answers.
+  /// Instead of `choices` and `seed`: the unusual answers.
   Switches switches = {};
   bool wants_crossings = false;  ///< Fill Outcome::crossings.
   /// Fill Outcome::crossings with those that begin after the first fault was injected. Only those
@@ -46,7 +46,7 @@ struct Plan {
   /// Fill Outcome::results, even if faults were injected.
   bool wants_results = false;
   bool wants_allocations = false;  ///< Fill Outcome::allocations.
-  bool wants_estimate = false;     ///< Fill estimate and conflicts, in the simulated kernel.
+  bool wants_estimate = false;     ///< Fill estimate and, in the simulated kernel, conflicts.
   bool wants_log = false;          ///< Fill Outcome::log.
   /// Of the scenario's parameters, those that have another value than usual.
   ParameterValues parameters = {};
@@ -85,7 +85,7 @@ struct Outcome {
       last_crossings;                  ///< With findings: the last few of each process, as text.
   std::vector<std::uint32_t> choices;  ///< The answers given, and
   std::vector<std::uint32_t> options;  ///< the number of options of each.
-  Switches switches;                   ///< The unusual answers, in the simulated kernel.
+  Switches switches;                   ///< The unusual answers; in the kernel world not of a list.
   std::string standard_error;          ///< The messages of the run's processes.
   PointSet reached;                    ///< filled whether or not crossings were wanted
   ProbeSet probes;                     ///< Likewise.
@@ -97,7 +97,7 @@ struct Outcome {
   /// Filled where clean runs must have equal results: see ComparedWorld.
   std::optional<RunResults> results;
   std::shared_ptr<const RunEstimate> estimate;
-  /// With an estimate: hashes of the orders of conflicting steps that the run had. Sorted.
+  /// With an estimate, in the simulated kernel: hashes of the orders of conflicting steps. Sorted.
   std::vector<std::uint64_t> conflicts;
   std::shared_ptr<RunLog> log;  ///< If it was wanted.
 };

@@ -4,6 +4,7 @@
 
 #include <lastref/tracker.hpp>
 
+#include "harness/instrument/next_step.hpp"
 #include "harness/platform/hash.hpp"
 #include "harness/program/arena.hpp"
 #include "harness/sim/sim_observer.hpp"
@@ -12,8 +13,6 @@ namespace lastref::harness::sim {
 namespace {
 
 constexpr int number_of_abort = 6;  // signal(7), SIGABRT
-/// In NextStep::call, above the numbers of calls.
-constexpr std::uint32_t first_thread_step = 1000;
 
 const char* name_of(Wait reason) {
   switch (reason) {
@@ -362,16 +361,6 @@ Reach SimInterceptor::reach_of(const PendingCall& pending_call) const {
   return is_private ? Reach::process : Reach::all;
 }
 
-NextStep SimInterceptor::step_of(const PendingCall& pending_call) const {
-  const Reach reach = reach_of(pending_call);
-  if (reach == Reach::none || pending_call.object.empty()) {
-    return {};
-  }
-  return {.object = hash_of(pending_call.object),
-          .writes = !only_reads(pending_call.call),
-          .call = static_cast<std::uint32_t>(pending_call.call)};
-}
-
 void SimInterceptor::let_others_go_first(const PendingCall& pending_call) noexcept {
   run_.machine.scheduler.ask(reach_of(pending_call), step_of(pending_call));
 }
@@ -403,15 +392,11 @@ void SimInterceptor::ask(ThreadStep step, std::uint64_t object) noexcept {
   // What another thread does at an unlock it can equally do before the next step of this one,
   // unless one of them accesses the guarded data without the lock.
   const Reach reach = step == ThreadStep::unlock ? Reach::none : Reach::process;
-  constexpr std::uint64_t factor = 0x9e3779b97f4a7c15U;
   const bool has_effect = step == ThreadStep::unlock;
   if (has_effect) {
     log(step, object);
   }
-  run_.machine.scheduler.ask(reach,
-                             {.object = (member_.index + 1U) * factor + object,
-                              .writes = step != ThreadStep::load,
-                              .call = first_thread_step + static_cast<std::uint32_t>(step)});
+  run_.machine.scheduler.ask(reach, step_of(step, member_.index, object));
   if (!has_effect) {
     log(step, object);
   }

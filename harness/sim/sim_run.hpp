@@ -167,7 +167,6 @@ class SimInterceptor final : public PlanInterceptor {
 
   /// Which actors can observe whether the call was made before or after a step of theirs.
   Reach reach_of(const PendingCall& pending_call) const;
-  NextStep step_of(const PendingCall& pending_call) const;
   void log(ThreadStep step, std::uint64_t object) noexcept;
   Doing& doing() { return doing_[run_.machine.scheduler.current()]; }
   PendingFaults& pending() noexcept override { return doing().pending; }

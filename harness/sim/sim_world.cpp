@@ -10,6 +10,7 @@
 
 #include "harness/oracle/evidence.hpp"
 #include "harness/program/arena.hpp"
+#include "harness/scenario/plan_choices.hpp"
 #include "harness/sim/prefix.hpp"
 #include "harness/sim/sim_observer.hpp"
 #include "harness/sim/sim_run.hpp"
@@ -229,17 +230,7 @@ SimWorld::SimWorld(SimOptions options)
 SimWorld::~SimWorld() = default;
 
 Outcome SimWorld::run(const Scenario& scenario, const Plan& plan) {
-  if (!plan.switches.empty()) {
-    SwitchChoices choices(plan.switches);
-    return run(scenario, plan, choices, Sharing::allowed);
-  }
-  if (plan.seed && plan.choices.empty() && plan.policy != PolicyName::sticky) {
-    PolicyChoices choices(
-        plan.policy, *plan.seed, plan.estimate == nullptr ? RunEstimate() : *plan.estimate);
-    return run(scenario, plan, choices, Sharing::allowed);
-  }
-  ListedChoices choices(plan.choices, plan.seed);
-  return run(scenario, plan, choices, Sharing::allowed);
+  return run(scenario, plan, *choices_of(plan), Sharing::allowed);
 }
 
 /// Choices that enumerate need to be asked each question as it is, and once.
