@@ -8,6 +8,7 @@
 #include <lastref/memory.hpp>
 
 #include "impl/array/own_file.hpp"
+#include "impl/os/limits.hpp"
 #include "impl/os/with_path.hpp"
 #include "impl/os/within_memory.hpp"
 
@@ -15,7 +16,6 @@ namespace lastref {
 namespace {
 
 constexpr std::align_val_t alignment{64};
-constexpr std::size_t zeros_at_once = std::size_t{256} * 1024;  // bytes
 constexpr std::uint64_t file_size_max = std::numeric_limits<std::int64_t>::max();
 
 struct ModeRow {
@@ -50,7 +50,7 @@ Status check_end(const MapFileOptions& options) {
 /// Writes zeros if the file system cannot allocate space.
 Status write_zeros(os::Os& os, os::Fd fd, std::uint64_t from, std::uint64_t end) {
   const std::vector<std::byte> zeros(
-      static_cast<std::size_t>(std::min<std::uint64_t>(zeros_at_once, end - from)));
+      static_cast<std::size_t>(std::min(os::limits_of(os).array_zeros, end - from)));
   for (std::uint64_t at = from; at < end; at += zeros.size()) {
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(zeros.size(), end - at));
     LASTREF_CHECK(os::write_all_at(os, fd, os::Bytes(zeros).first(size), at));

@@ -8,14 +8,12 @@
 #include "impl/array/npy_open.hpp"
 #include "impl/array/npy_start.hpp"
 #include "impl/array/own_file.hpp"
+#include "impl/os/limits.hpp"
 #include "impl/os/with_path.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref {
 namespace {
-
-constexpr std::size_t written_at_once = std::size_t{256} * 1024;   // bytes
-constexpr std::size_t text_read_at_once = std::size_t{16} * 1024;  // bytes
 
 tl::unexpected<Error> malformed(const char* reason) {
   return failure(std::errc::bad_message, reason);
@@ -24,9 +22,6 @@ tl::unexpected<Error> malformed(const char* reason) {
 bool is_only_f_contiguous(const Array& array) {
   return array.is_f_contiguous() && !array.is_c_contiguous();
 }
-
-/// The size of almost all headers, including the bytes before their text.
-constexpr std::size_t usual_header = 128;  // bytes
 
 /// The checks before memory is allocated or mapped for the array of a file.
 Status check_elements(const os::FileStatus& status, const NpyHeader& header) {
@@ -60,7 +55,7 @@ Result<NpyHeader> read_header(os::Os& os, os::Fd fd, std::size_t first) {
   // The file may claim more text than it has.
   for (bool is_over = false; bytes.size() < size && !is_over;) {
     const std::size_t before = bytes.size();
-    const std::size_t wanted = std::min(size - before, text_read_at_once);
+    const std::size_t wanted = std::min(size - before, os::limits_of(os).header_piece);
     bytes.resize(before + wanted);
     LASTREF_TRY(more, os::read_until_full(os, fd, os::Buffer(bytes).subspan(before)));
     bytes.resize(before + more);
@@ -100,7 +95,7 @@ Status write_npy(os::Os& os, os::Fd fd, const Array& array) {
     if (array.is_contiguous(order)) {
       return os::write_all(os, fd, array.bounds());
     }
-    std::vector<std::byte> buffer(std::min(written_at_once, array.nbytes()));
+    std::vector<std::byte> buffer(std::min(os::limits_of(os).array_piece, array.nbytes()));
     array::ElementStream elements(array, order);
     while (const std::size_t size = elements.read(buffer)) {
       LASTREF_CHECK(os::write_all(os, fd, os::Bytes(buffer).first(size)));
@@ -139,8 +134,10 @@ Result<Array> map_open_npy(os::Os& os,
                            MapMode mode,
                            std::function<void()> when_unmapped) {
   return os::within_memory("an .npy file", [&]() -> Result<Array> {
-    LASTREF_TRY(header,
-                in_file(path, os::with_path(path, read_header(os, file.get(), usual_header))));
+    LASTREF_TRY(
+        header,
+        in_file(path,
+                os::with_path(path, read_header(os, file.get(), os::limits_of(os).header_guess))));
     LASTREF_TRY(status, os::with_path(path, os.status(file.get())));
     LASTREF_CHECK(in_file(path, check_elements(status, header)));
     LASTREF_TRY(memory,

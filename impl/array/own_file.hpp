@@ -8,6 +8,7 @@
 #include <lastref/owners.hpp>
 
 #include "impl/os/folders.hpp"
+#include "impl/os/limits.hpp"
 
 namespace lastref::array {
 
@@ -28,7 +29,7 @@ inline void discard_own_quietly(os::Os& os, os::Fd fd, const os::PathAt& where) 
 /// Errors          those of unlink and open; file_exists: others were faster at each attempt.
 /// Crossings       unlink, open.
 inline Result<os::UniqueFd> open_in_place(os::Os& os, const os::PathAt& where) {
-  constexpr int tries_max = 100;
+  const int tries_max = os::limits_of(os).replacements;
   for (int tries = 1;; ++tries) {
     LASTREF_CHECK(os::discard(os, where));
     auto file = os::open_file(os, where, {.write = true, .create = true});

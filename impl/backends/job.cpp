@@ -2,14 +2,9 @@
 
 #include <utility>
 
+#include "impl/os/limits.hpp"
+
 namespace lastref::backends {
-namespace {
-
-/// bytes; turning them into values takes no longer than reading them.
-constexpr std::size_t little = std::size_t{64} << 10U;
-
-}  // namespace
-
 TasksOfBatch tasks_of(const Batch& batch) {
   if (batch.empty()) {
     return {};
@@ -127,10 +122,13 @@ BatchOutcome Job::outcome_of(const Reply& reply) const {
   return tl::unexpected<Failure>(failure ? *std::move(failure) : Failure(failure.error()));
 }
 
+/// Turning a small result into values takes no longer than reading it.
 bool Job::is_instant(const Reply& reply) const {
   const Answer* answer = std::get_if<Answer>(&reply);
-  return callback_is_nonblocking_ && (answer == nullptr || answer->kind == MessageKind::failed ||
-                                      (answer->body.size() <= little && !has_arrays(answer->body)));
+  return callback_is_nonblocking_ &&
+         (answer == nullptr || answer->kind == MessageKind::failed ||
+          (answer->body.size() <= os::limits_of(home_->os).instant_result &&
+           !has_arrays(answer->body)));
 }
 
 }  // namespace lastref::backends

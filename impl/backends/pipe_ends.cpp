@@ -4,12 +4,11 @@
 #include <span>
 #include <utility>
 
+#include "impl/os/limits.hpp"
+
 namespace lastref::backends {
 namespace {
 
-constexpr std::size_t chunk = std::size_t{64} << 10U;
-/// bytes; what a message has needed beyond that is given back.
-constexpr std::size_t spare_max = std::size_t{1} << 20U;
 constexpr std::size_t front = sizeof(std::uint64_t) + sizeof(MessageKind);
 
 /// What a refused call means to its caller: nothing, if it had only to wait.
@@ -29,9 +28,9 @@ Status Inbox::fill() {
     read_ = 0;
   }
   if (scratch_ == nullptr) {
-    scratch_ = std::make_unique_for_overwrite<std::byte[]>(chunk);
+    scratch_ = std::make_unique_for_overwrite<std::byte[]>(limits_->pipe_read_size);
   }
-  const std::span<std::byte> space(scratch_.get(), chunk);
+  const std::span<std::byte> space(scratch_.get(), limits_->pipe_read_size);
   for (;;) {
     const auto got = os::retry_interrupted([&] { return os_->read(fd_.get(), space); });
     if (!got) {
@@ -40,14 +39,14 @@ Status Inbox::fill() {
     const std::span<std::byte> read = space.first(*got);
     buffer_.insert(buffer_.end(), read.begin(), read.end());
     at_end_ = *got == 0;
-    if (*got < chunk) {
+    if (*got < space.size()) {
       return ok();
     }
   }
 }
 
 Result<std::optional<Message>> Inbox::next() {
-  if (read_ == buffer_.size() && buffer_.capacity() > spare_max) {
+  if (read_ == buffer_.size() && buffer_.capacity() > limits_->inbox_kept) {
     os::Packed().swap(buffer_);
     read_ = 0;
   }
@@ -67,9 +66,12 @@ Result<std::optional<Message>> Inbox::next() {
               .body = left.subspan(front, static_cast<std::size_t>(size) - sizeof kind)});
 }
 
-WholeMessage whole_message(MessageKind kind, const os::Packed& numbers, os::Packed body) {
+WholeMessage whole_message(const os::Os& os,
+                           MessageKind kind,
+                           const os::Packed& numbers,
+                           os::Packed body) {
   const std::size_t size = numbers.size() + body.size();
-  const bool is_small = body.size() <= chunk;
+  const bool is_small = body.size() <= os::limits_of(os).joined_size;
   WholeMessage message(1);
   os::Packed& into = message.front();
   into.reserve(front + numbers.size() + (is_small ? body.size() : 0));
@@ -89,11 +91,11 @@ void set_numbers(WholeMessage& message, os::Bytes numbers) noexcept {
 }
 
 void Outbox::post(MessageKind kind, const os::Packed& numbers, os::Packed body) {
-  WholeMessage message = whole_message(kind, numbers, std::move(body));
+  WholeMessage message = whole_message(*os_, kind, numbers, std::move(body));
   const os::Packed& first = message.front();
   // Small messages are written in one call, if they have to wait.
-  const bool joins =
-      message.size() == 1 && !queue_.empty() && queue_.back().size() + first.size() <= chunk;
+  const bool joins = message.size() == 1 && !queue_.empty() &&
+                     queue_.back().size() + first.size() <= os::limits_of(*os_).joined_size;
   if (joins) {
     queue_.back().insert(queue_.back().end(), first.begin(), first.end());
   } else {

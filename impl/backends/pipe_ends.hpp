@@ -13,6 +13,7 @@
 
 #include <lastref/owners.hpp>
 
+#include "impl/os/limits.hpp"
 #include "impl/os/wire.hpp"
 
 namespace lastref::backends {
@@ -34,7 +35,8 @@ struct Message {
 class Inbox {
  public:
   Inbox() noexcept = default;
-  Inbox(os::Os& os, os::UniqueFd fd) noexcept : os_(&os), fd_(std::move(fd)) {}
+  Inbox(os::Os& os, os::UniqueFd fd) noexcept
+      : os_(&os), limits_(&os::limits_of(os)), fd_(std::move(fd)) {}
 
   os::Fd fd() const noexcept { return fd_.get(); }
   bool at_end() const noexcept { return at_end_; }
@@ -56,6 +58,7 @@ class Inbox {
 
  private:
   os::Os* os_ = nullptr;
+  const os::Limits* limits_ = &os::usual_limits;
   os::UniqueFd fd_;
   std::unique_ptr<std::byte[]> scratch_;  ///< The buffer of one read: only pages that are filled.
   os::Packed buffer_;
@@ -67,7 +70,10 @@ class Inbox {
 using WholeMessage = std::list<os::Packed>;
 
 /// The body starts with `numbers`.
-WholeMessage whole_message(MessageKind kind, const os::Packed& numbers, os::Packed body);
+WholeMessage whole_message(const os::Os& os,
+                           MessageKind kind,
+                           const os::Packed& numbers,
+                           os::Packed body);
 /// Replaces the numbers, by others of the same size.
 void set_numbers(WholeMessage& message, os::Bytes numbers) noexcept;
 

@@ -11,13 +11,6 @@
 namespace lastref::backends {
 namespace {
 
-constexpr int own_pipe_tries = 3;
-/// Number of short jobs that a worker has at a time: one that runs, and one that can start at once
-/// after it. Other jobs wait for the first free worker, because a job that was sent is not taken
-/// back.
-constexpr std::size_t short_jobs_at_a_time = 2;
-
-constexpr int poll_failures_max = 10;
 /// A shorter result is not worth a message of its own before the next job.
 constexpr std::chrono::milliseconds short_job_max{1};
 /// A worker that has closed its pipes is usually about to exit. Its exit status explains more than
@@ -92,7 +85,7 @@ Outcome<FuturePtr> ProcessPool::send(const Batch& batch,
   const auto job = std::make_shared<Job>(home_, std::move(callback), callback_is_nonblocking);
   os::Packed number;
   os::put(number, job->number);
-  job->message = whole_message(MessageKind::job, number, std::move(encoded->bytes));
+  job->message = whole_message(os_, MessageKind::job, number, std::move(encoded->bytes));
   job->sent.push_back(std::move(encoded->sent));
   job->tasks = tasks_of(batch);
   Jobs jobs(1, job);
@@ -189,12 +182,14 @@ bool ProcessPool::is_broken() const {
   return broken_.has_value();
 }
 
-/// Gives jobs to the worker with the fewest, while a worker is free.
+/// Gives jobs to the worker with the fewest, while a worker is free. A worker has two short jobs at
+/// a time: one that runs, and one that can start at once after it. Other jobs wait for the first
+/// free worker, because a job that was sent is not taken back.
 void ProcessPool::hand_out() {
   while (!queue_.empty()) {
     WorkerProcess* free = nullptr;
     for (const auto& worker : group_.workers()) {
-      const std::size_t space = worker->runs_short_jobs ? short_jobs_at_a_time : 1;
+      const std::size_t space = worker->runs_short_jobs ? limits_.short_jobs : 1;
       if (worker->in_flight.size() < space && !worker->is_retired &&
           (free == nullptr || worker->in_flight.size() < free->in_flight.size())) {
         free = worker.get();
@@ -255,7 +250,7 @@ void ProcessPool::wake(IoThread& io_thread) {
   }
   constexpr std::array byte = {std::byte{1}};
   Status woken = ok();
-  for (int tries = 0; tries < own_pipe_tries; ++tries) {
+  for (int tries = 0; tries < limits_.wake_attempts; ++tries) {
     const auto written =
         os::retry_interrupted([&] { return os_.write(io_thread.wake_write.get(), byte); });
     // A full pipe wakes as well.
@@ -536,7 +531,8 @@ void ProcessPool::listen(std::size_t at) {
     kill_overdue();
   }
   if (!ready) {
-    if (ready.error().code != std::errc::interrupted && ++self.poll_failures >= poll_failures_max) {
+    if (ready.error().code != std::errc::interrupted &&
+        ++self.poll_failures >= limits_.pool_failures) {
       fail_pool(at, std::move(ready).error());
     }
     return;
@@ -585,7 +581,7 @@ bool ProcessPool::goes_on(std::size_t at) {
 void ProcessPool::drain(IoThread& io_thread) {
   std::array<std::byte, 64> drained{};
   Status read = ok();
-  for (int tries = 0; tries < own_pipe_tries; ++tries) {
+  for (int tries = 0; tries < limits_.wake_attempts; ++tries) {
     const auto got = os_.read(io_thread.wake_read.get(), drained);
     read = status_of(got);
     if (got || got.error().code == std::errc::resource_unavailable_try_again) {

@@ -40,6 +40,7 @@
 #include "impl/backends/codec.hpp"
 #include "impl/backends/job.hpp"
 #include "impl/backends/worker_group.hpp"
+#include "impl/os/limits.hpp"
 
 namespace lastref::backends {
 
@@ -139,6 +140,7 @@ class ProcessPool {
 
   Parts parts_;
   os::Os& os_;
+  const os::Limits& limits_{os::limits_of(os_)};
   std::shared_ptr<JobsHome> home_;
   std::unique_ptr<os::Monitor> monitor_;
   WorkerGroup group_;  ///< The leader alone changes it, with the monitor held.

@@ -12,6 +12,7 @@
 #include "impl/backends/codec.hpp"
 #include "impl/backends/exceptions.hpp"
 #include "impl/backends/pipe_ends.hpp"
+#include "impl/os/limits.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref {
@@ -21,7 +22,6 @@ using backends::MessageKind;
 
 constexpr int could_not = 2;
 constexpr std::size_t number_size = sizeof(std::uint64_t);
-constexpr int failures_max = 10;
 
 /// Waits for the end of the parent, by death or by exec, and kills this process then.
 class Watch {
@@ -58,6 +58,7 @@ class Watch {
     std::array items = {os::PollItem{.fd = parent_.get(), .want_read = true},
                         os::PollItem{.fd = end_there_.get(), .want_read = true},
                         os::PollItem{.fd = leash_.get()}};
+    const int failures_max = os::limits_of(os_).worker_failures;
     for (int failures = 0; failures < failures_max;) {
       const auto ready = os_.poll(items, std::nullopt);
       if (ready && (items[1].readable || items[1].hung_up)) {
@@ -181,7 +182,7 @@ class Worker {
       return ok();
     }
     ++failures_;
-    return failures_ < failures_max ? ok() : status_of(ready);
+    return failures_ < os::limits_of(os_).worker_failures ? ok() : status_of(ready);
   }
 
   Status run(const backends::Message& message) {
@@ -228,6 +229,7 @@ class Worker {
     os::put(numbers, std::uint64_t{0});
     os::put(numbers, std::int64_t{0});
     refusal_ = backends::whole_message(
+        os_,
         MessageKind::failed,
         numbers,
         backends::encode_failure(Failure(os::no_memory("a batch").value())));
@@ -289,7 +291,8 @@ Status join_and_serve(os::Os& os,
   ignore_interrupts(os);
   // Made while there is memory.
   backends::WholeMessage why =
-      backends::whole_message(MessageKind::gave_up,
+      backends::whole_message(os,
+                              MessageKind::gave_up,
                               {},
                               backends::encode_failure(Failure(os::no_memory("a worker").value())));
   Status served = os::within_memory("a worker", [&]() -> Status {
@@ -303,7 +306,7 @@ Status join_and_serve(os::Os& os,
   if (!served) {
     if (!failed_with(served, std::errc::not_enough_memory)) {
       why = backends::whole_message(
-          MessageKind::gave_up, {}, backends::encode_failure(Failure(served.error())));
+          os, MessageKind::gave_up, {}, backends::encode_failure(Failure(served.error())));
     }
     given.results.post(std::move(why));
     static_cast<void>(given.results.flush());

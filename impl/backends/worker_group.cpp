@@ -7,6 +7,7 @@
 #include <lastref/probe.hpp>
 #include <lastref/worker.hpp>
 
+#include "impl/os/limits.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref::backends {
@@ -15,9 +16,6 @@ namespace {
 /// A worker that exits normally only has to release its references.
 constexpr std::chrono::seconds leave_timeout{5};
 constexpr std::chrono::milliseconds look_again{10};
-constexpr int looks_max = 1000;
-constexpr int kill_tries = 2;
-constexpr int polls_max = 10;
 
 }  // namespace
 
@@ -69,8 +67,9 @@ Status WorkerGroup::spawn_worker(const Session& session,
 }
 
 void WorkerGroup::kill(WorkerProcess& worker) noexcept {
-  // Tries twice, because a worker that survives would be waited for.
-  for (int tries = 0; tries < kill_tries; ++tries) {
+  // Tries again, because a worker that survives would be waited for.
+  const int attempts = os::limits_of(*os_).kill_attempts;
+  for (int tries = 0; tries < attempts; ++tries) {
     Status killed = os_->signal_process(worker.process.get(), os::Signal::kill);
     if (killed || killed.error().code == std::errc::no_such_process) {
       return;
@@ -132,6 +131,7 @@ bool WorkerGroup::wait_for_deaths(std::chrono::nanoseconds timeout, int polls) n
 }
 
 void WorkerGroup::end(bool kills) noexcept {
+  const os::Limits& limits = os::limits_of(*os_);
   for (const auto& worker : workers_) {
     // A process outside the pool may have the pipe open; then the worker does not see its end.
     if (!kills && !worker->is_retired) {
@@ -152,10 +152,10 @@ void WorkerGroup::end(bool kills) noexcept {
     bool goes_on = true;
     while (goes_on && !workers_.empty()) {
       const os::Instant left = deadline - os_->now();
-      goes_on = left > os::Instant::zero() && wait_for_deaths(left, polls_max);
+      goes_on = left > os::Instant::zero() && wait_for_deaths(left, limits.memory_polls);
     }
   }
-  for (int looks = 0; !workers_.empty() && looks < looks_max; ++looks) {
+  for (int looks = 0; !workers_.empty() && looks < limits.kill_rounds; ++looks) {
     if (!kills) {
       os_->hit(Probe::worker_overdue);
     }

@@ -11,6 +11,7 @@
 #include "impl/cache/layout.hpp"
 #include "impl/cache/slot_file.hpp"
 #include "impl/cache/space.hpp"
+#include "impl/os/limits.hpp"
 #include "impl/os/wire.hpp"
 #include "impl/os/within_memory.hpp"
 
@@ -247,10 +248,9 @@ std::optional<std::uint64_t> LiveFile::take_space(std::uint64_t size) noexcept {
 
 Status LiveFile::write_record(std::uint64_t at, const RecordHead& head, os::Bytes value) noexcept {
   // One call for a small value: a second one would cost more than the copy.
-  constexpr std::size_t copied_max = 8192;
-  std::array<std::byte, record_head_size + copied_max> bytes;
+  std::array<std::byte, record_head_size + os::usual_limits.joined_value> bytes;
   pack(head, bytes.data());
-  if (value.size() <= copied_max) {
+  if (value.size() <= os::limits_of(os_).joined_value) {
     std::ranges::copy(value, bytes.begin() + record_head_size);
     return os::write_all_at(
         os_, file_.get(), os::Bytes(bytes).first(record_head_size + value.size()), at);

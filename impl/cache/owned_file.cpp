@@ -11,6 +11,7 @@
 
 #include "impl/cache/sweep.hpp"
 #include "impl/os/folders.hpp"
+#include "impl/os/limits.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref::cache {
@@ -214,7 +215,7 @@ Status OwnedFile::open_new() {
 Result<OwnedFile> OwnedFile::make_lock(os::Os& os,
                                        const std::shared_ptr<References>& references,
                                        const std::string& folder) {
-  constexpr int tries = 10;
+  const int tries = os::limits_of(os).cache_lock_attempts;
   for (int n = 1;; ++n) {
     LASTREF_TRY(chance, os::random_hex(os));
     std::string base = folder;

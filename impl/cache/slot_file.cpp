@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "impl/os/folders.hpp"
+#include "impl/os/limits.hpp"
 
 namespace lastref::cache {
 namespace {
@@ -67,7 +68,7 @@ Result<SlotFile> make_slot_file(os::Os& os,
 }
 
 Status write_zeros(os::Os& os, os::Fd file, std::uint64_t from, std::uint64_t end) {
-  constexpr std::uint64_t zeros_max = std::uint64_t{1} << 20U;
+  const std::uint64_t zeros_max = os::limits_of(os).cache_zeros;
   const std::vector<std::byte> zeros(static_cast<std::size_t>(std::min(end, zeros_max)));
   for (std::uint64_t at = from; at < end; at += zeros.size()) {
     const std::uint64_t count = std::min<std::uint64_t>(zeros.size(), end - at);

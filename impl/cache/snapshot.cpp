@@ -11,6 +11,7 @@
 #include <lastref/probe.hpp>
 
 #include "impl/cache/copy.hpp"
+#include "impl/os/limits.hpp"
 #include "impl/os/wire.hpp"
 
 namespace lastref::cache {
@@ -19,7 +20,6 @@ namespace {
 constexpr std::uint64_t entry_size = sizeof(SnapshotEntry);
 static_assert(entry_size == 16);
 constexpr std::uint64_t file_size_max = std::numeric_limits<std::int64_t>::max();
-constexpr std::size_t piece_size = std::size_t{1} << 18U;
 
 tl::unexpected<Error> malformed(std::string reason) {
   return failure(std::errc::bad_message, std::move(reason));
@@ -28,16 +28,17 @@ tl::unexpected<Error> malformed(std::string reason) {
 /// Collects the bytes in large pieces, and writes them one after the other.
 class Pieces {
  public:
-  Pieces(os::Os& os, os::Fd file, std::uint64_t at) noexcept : os_(os), file_(file), at_(at) {}
+  Pieces(os::Os& os, os::Fd file, std::uint64_t at) noexcept
+      : os_(os), piece_size_(os::limits_of(os).snapshot_piece), file_(file), at_(at) {}
 
   Status add(os::Bytes bytes) {
-    if (bytes.size() >= piece_size) {
+    if (bytes.size() >= piece_size_) {
       LASTREF_CHECK(flush());
       return write(bytes);
     }
-    waiting_.reserve(piece_size);  // If it grew by doubling, it would be copied as often.
+    waiting_.reserve(piece_size_);  // If it grew by doubling, it would be copied as often.
     waiting_.insert(waiting_.end(), bytes.begin(), bytes.end());
-    return waiting_.size() < piece_size ? ok() : flush();
+    return waiting_.size() < piece_size_ ? ok() : flush();
   }
 
   Status flush() {
@@ -54,6 +55,7 @@ class Pieces {
   }
 
   os::Os& os_;
+  std::size_t piece_size_;
   os::Fd file_;
   std::uint64_t at_;
   os::Packed waiting_;
@@ -97,7 +99,7 @@ Status Snapshot::check(std::uint64_t slot, const SnapshotEntry& entry) const {
 
 /// Reads the file instead of a map, because another process may be truncating it.
 Status Snapshot::check_all() const {
-  constexpr std::uint64_t entries_max = piece_size / entry_size;
+  const std::uint64_t entries_max = os::limits_of(os_).snapshot_piece / entry_size;
   std::vector<SnapshotEntry> piece(static_cast<std::size_t>(std::min(length_, entries_max)));
   std::uint64_t first_value = size_;
   for (std::uint64_t first = 0; first < length_; first += piece.size()) {

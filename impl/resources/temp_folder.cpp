@@ -9,6 +9,7 @@
 #include <lastref/temp_folder.hpp>
 
 #include "impl/os/folders.hpp"
+#include "impl/os/limits.hpp"
 #include "impl/os/within_memory.hpp"
 #include "impl/tracker/cleaner.hpp"
 
@@ -105,7 +106,6 @@ std::vector<std::string> usual_locations(os::Os& os) {
   return locations;
 }
 
-constexpr int attempts_max = 10;
 constexpr std::chrono::milliseconds pause{100};
 
 /// Waits on the clock of the Os. A wait that fails is over.
@@ -131,7 +131,7 @@ Status delete_empty(os::Os& os, const std::string& path) {
     if (removed || is_absent(removed.error())) {
       return ok();
     }
-    if (attempts == attempts_max) {
+    if (attempts == os::limits_of(os).deletion_attempts) {
       return removed;
     }
     os.hit(Probe::deletion_tried_again);
@@ -140,7 +140,7 @@ Status delete_empty(os::Os& os, const std::string& path) {
 }
 
 Status delete_with_contents(os::Os& os, const std::string& path) {
-  tracker::Cleaner cleaner(os, {.attempts = attempts_max, .pause = pause});
+  tracker::Cleaner cleaner(os, {.attempts = os::limits_of(os).deletion_attempts, .pause = pause});
   cleaner.add({.type = ResourceType::folder, .name = path});
   Status done = ok();
   while (const auto due = cleaner.due()) {

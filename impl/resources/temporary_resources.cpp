@@ -15,6 +15,7 @@
 
 #include "impl/os/atomic.hpp"
 #include "impl/os/folders.hpp"
+#include "impl/os/limits.hpp"
 #include "impl/os/with_path.hpp"
 #include "impl/os/within_memory.hpp"
 
@@ -23,10 +24,6 @@ namespace {
 
 constexpr std::uint32_t private_folder = 0700;
 constexpr std::size_t context_size_max = 128;
-/// How often other processes may remove a folder while we use it, before that is an error.
-constexpr int folder_tries_max = 4;
-/// This many folders are remembered without a check whether they still exist.
-constexpr std::size_t made_min = 64;
 constexpr int checks_per_folder = 2;
 
 Status check_context(const std::string& id) {
@@ -282,7 +279,8 @@ Result<TempFolder> TemporaryResources::resolve_temp_folder_name() {
 /// are remembered as exist: for each new one, two others are checked in turn.
 void TemporaryResources::remember(const std::string& folder) {
   made_.insert(folder);
-  for (int look = 0; look < checks_per_folder && made_.size() > made_min; ++look) {
+  const std::size_t unchecked = os::limits_of(os_).folders_unchecked;
+  for (int look = 0; look < checks_per_folder && made_.size() > unchecked; ++look) {
     auto each = made_.upper_bound(last_checked_);
     each = each == made_.end() ? made_.begin() : each;
     last_checked_ = *each;
@@ -553,7 +551,7 @@ Result<std::shared_ptr<const TemporaryFile>> TemporaryResources::publish(
         os_.hit(Probe::others_chose_location);
         continue;  // They were faster.
       }
-      if (is_gone && tries < folder_tries_max) {
+      if (is_gone && tries < os::limits_of(os_).folder_attempts) {
         ++tries;
         continue;
       }

@@ -10,14 +10,8 @@
 namespace lastref::tracker {
 namespace {
 
-constexpr int calls_per_step = 64;
 /// Of a folder that is being deleted, where its own mode is in the way.
 constexpr std::uint32_t opened_up = 0700;
-/// Names that the thread has at a time.
-constexpr std::size_t aside_max = 64;
-/// Size of a file, in bytes, that unlink removes about as fast as a few other calls: 10 us on
-/// tmpfs.
-constexpr std::uint64_t small_size = std::uint64_t{64} * 1024;
 /// Between checks of a thread that cannot report that it has done something.
 constexpr std::chrono::milliseconds pause_between_looks{20};
 /// Between attempts to start a thread.
@@ -141,7 +135,7 @@ bool Cleaner::stop_retrying(const Resource& resource) {
 }
 
 std::optional<os::Instant> Cleaner::due() const {
-  if (!due_.empty() && aside_ < aside_max) {
+  if (!due_.empty() && aside_ < limits_.jobs_aside) {
     return due_.begin()->first;
   }
   // The thread cannot report when it has done something.
@@ -164,8 +158,8 @@ std::vector<Cleaned> Cleaner::step(os::Instant now) {
   if (background_ && aside_ == 0 && background_->completion_fd() == os::Fd::none) {
     background_.reset();  // Another one may be able to report.
   }
-  for (int budget = calls_per_step;
-       budget > 0 && !due_.empty() && due_.begin()->first <= now && aside_ < aside_max;) {
+  for (int budget = limits_.calls_per_step;
+       budget > 0 && !due_.empty() && due_.begin()->first <= now && aside_ < limits_.jobs_aside;) {
     if (ended.empty()) {
       make_space(ended);
     } else if (!os::had_memory([&] { make_space(ended); })) {
@@ -222,7 +216,8 @@ bool Cleaner::goes_aside(Job& job, int& budget) {
         job.end = status_of(status);  // A process that may not read the status may not unlink
                                       // either.
       }
-      if (!status || status->size <= small_size) {
+      // It is removed about as fast as a few other calls are made: 10 us on tmpfs.
+      if (!status || status->size <= limits_.removed_here) {
         job.seen = status ? std::optional(*status) : std::nullopt;
         return false;
       }
@@ -250,7 +245,7 @@ bool Cleaner::goes_aside(Job& job, int& budget) {
 
 void Cleaner::give_aside(Jobs::iterator job) {
   background_->give(job->first, [this, &given = job->second] {
-    int budget = calls_per_step;
+    int budget = limits_.calls_per_step;
     attempt_here(given, budget);
   });
   ++aside_;
@@ -266,7 +261,7 @@ void Cleaner::conclude(Jobs::iterator job, os::Instant now, std::vector<Cleaned>
     queue(job);
     return;
   }
-  if (!*end && !done.is_last_attempt && done.attempts + 1 < options_.attempts &&
+  if (!*end && !done.is_last_attempt && done.attempts + 1 < attempts_ &&
       (is_refusal(end->error().code) ||
        (done.resource.type == ResourceType::folder && !done.is_no_folder))) {
     os_.hit(Probe::clean_up_tried_again);

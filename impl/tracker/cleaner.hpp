@@ -29,23 +29,27 @@
 #include <lastref/owners.hpp>
 #include <lastref/resource.hpp>
 
+#include "impl/os/limits.hpp"
 #include "impl/tracker/background_jobs.hpp"
 #include "impl/tracker/tracker_ports.hpp"
 
 namespace lastref::tracker {
 
 /// Source: joblib _memmapping_reducer.py, unlink_file: ten times, 200 ms apart.
-inline constexpr int attempts_max = 10;
 inline constexpr std::chrono::milliseconds pause_between_attempts{200};
 
 class Cleaner final : public CleanUpQueue {
  public:
   struct Options {
-    int attempts = attempts_max;
+    std::optional<int> attempts = {};  ///< None: as many as the limits allow.
     std::chrono::nanoseconds pause = pause_between_attempts;
     bool aside = false;  ///< A thread does what may take long.
   };
-  explicit Cleaner(os::Os& os, const Options& options) noexcept : os_(os), options_(options) {}
+  explicit Cleaner(os::Os& os, const Options& options) noexcept
+      : os_(os),
+        limits_(os::limits_of(os)),
+        options_(options),
+        attempts_(options.attempts.value_or(limits_.clean_up_attempts)) {}
   explicit Cleaner(os::Os& os) noexcept : Cleaner(os, Options()) {}
 
   void add(Resource resource, const std::optional<Identity>& identity) override;
@@ -118,7 +122,9 @@ class Cleaner final : public CleanUpQueue {
   static void note(Job& job, const Status& status);
 
   os::Os& os_;
+  const os::Limits& limits_;
   Options options_;
+  int attempts_;
   Jobs jobs_;  // in the order in which they were queued
   std::map<Resource, Number> numbers_;
   Due due_;

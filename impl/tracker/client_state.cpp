@@ -12,20 +12,9 @@ namespace lastref::tracker {
 namespace {
 
 constexpr std::chrono::milliseconds pause_before_connecting_again{20};
-/// Five seconds in total.
-constexpr int pauses_max = 250;
 constexpr std::chrono::seconds patience_at_leave{1};
-constexpr int trackers_max = 3;
 /// If a tracker ran this long, the cause of its death differs from that of the one before it.
 constexpr std::chrono::seconds tracker_lives_long{1};
-constexpr int connections_max = 8;
-constexpr int poll_failures_max = 10;
-constexpr int failed_liveness_checks_max = 10;
-/// Pauses without a free descriptor, five seconds in total, before a process leaves its tree.
-constexpr int exhausted_max = 250;
-/// Pauses in which the root may recreate the removed parts of the tree, or the tracker may accept
-/// others that are connecting; five seconds in total.
-constexpr int absent_max = 250;
 constexpr std::chrono::seconds silent_tree_timeout{1};
 /// The process that was started as the tracker may never become one, or may merely be slow.
 constexpr std::chrono::seconds first_answer_timeout{10};
@@ -412,7 +401,7 @@ Status Client::State::connect_patiently() {
   for (int pauses = 0;; ++pauses) {
     Status connected = connect();
     if (!failed_with(connected, std::errc::resource_unavailable_try_again) ||
-        pauses == pauses_max) {
+        pauses == limits_.connect_pauses) {
       return connected;
     }
     os_.hit(Probe::connecting_put_off);
@@ -430,7 +419,7 @@ void Client::State::announce() {
   }
   const os::Fd self = self_.get();
   bool first = true;
-  for (Packet& packet : encode_split(message)) {
+  for (Packet& packet : encode_split(message, limits_)) {
     link_->post(std::move(packet), first ? std::span(&self, 1) : std::span<const os::Fd>());
     first = false;
   }
@@ -546,7 +535,7 @@ void Client::State::serve() {
 
 /// Called with the monitor held, after something was lost. False when the thread has to end.
 bool Client::State::go_without_memory() noexcept {
-  if (++exhausted_count_ >= exhausted_max) {
+  if (++exhausted_count_ >= limits_.exhausted_pauses) {
     give_up({.code = std::errc::not_enough_memory, .subject = {}});
     return false;
   }
@@ -596,7 +585,7 @@ bool Client::State::wait(std::span<os::PollItem> items) {
   for (os::PollItem& item : items) {
     item.readable = item.writable = item.hung_up = false;
   }
-  if (++poll_failures_ == poll_failures_max) {
+  if (++poll_failures_ == limits_.client_failures) {
     const os::MonitorLock held(*monitor_);
     give_up(std::move(ready.error()));
     return false;
@@ -739,7 +728,7 @@ void Client::State::restore() {
   }
   if (!root_) {
     const Status followed = follow_lock(os_, paths_, lock_, nonce_);
-    if (!followed && ++absent_ < absent_max) {
+    if (!followed && ++absent_ < limits_.absent_pauses) {
       return;  // Tried again after a pause: the root is about to recreate it.
     }
     if (!followed && followed.error().code != std::errc::no_such_file_or_directory) {
@@ -753,7 +742,7 @@ void Client::State::restore() {
     return;
   }
   connect_again_ = now + pause_before_connecting_again;
-  if (++connections_ > connections_max) {
+  if (++connections_ > limits_.connections) {
     os_.hit(Probe::link_given_up);
     give_up(
         {.code = std::errc::connection_aborted, .call = Call::connect, .subject = paths_.folder});
@@ -769,7 +758,7 @@ void Client::State::restore() {
                            (code == std::errc::connection_refused && !root_);
     // Many processes connect at once, or the tracker is stopped.
     const bool is_full = code == std::errc::resource_unavailable_try_again;
-    if ((is_absent || is_full) && ++absent_ < absent_max) {
+    if ((is_absent || is_full) && ++absent_ < limits_.absent_pauses) {
       --connections_;
       if (root_ && is_absent) {
         static_cast<void>(replace_tracker());  // If it was not killed, the next try shows that.
@@ -778,7 +767,7 @@ void Client::State::restore() {
     }
     // No process listens, and only a root could start one that does: the tree has ended.
     if (code == std::errc::connection_refused || code == std::errc::no_such_file_or_directory ||
-        (is_starved && ++exhausted_count_ >= exhausted_max)) {
+        (is_starved && ++exhausted_count_ >= limits_.exhausted_pauses)) {
       give_up(std::move(connected.error()));
     } else if (is_starved) {
       os_.hit(Probe::reconnecting_starved);
@@ -798,7 +787,7 @@ void Client::State::restore() {
 void Client::State::check_tree_alive() {
   const auto future = can_be_served(os_, lock_.get());
   failed_liveness_checks_ = future ? 0 : failed_liveness_checks_ + 1;
-  if ((future && !*future) || failed_liveness_checks_ >= failed_liveness_checks_max) {
+  if ((future && !*future) || failed_liveness_checks_ >= limits_.liveness_failures) {
     os_.hit(Probe::tree_without_future);
     give_up(
         {.code = std::errc::connection_refused, .call = Call::find_lock, .subject = paths_.folder});
@@ -846,7 +835,7 @@ void Client::State::handle_tracker_death(std::string& notice) {
   if (os_.now() - started_at_ >= tracker_lives_long) {
     trackers_ = 0;
   }
-  if (trackers_ >= trackers_max) {
+  if (trackers_ >= limits_.trackers) {
     os_.hit(Probe::trackers_given_up);
     give_up({.code = std::errc::connection_aborted,
              .call = Call::spawn,
@@ -868,8 +857,8 @@ void Client::State::start_another(std::string& notice) noexcept {
     }
     return spawn_tracker();
   });
-  wants_tracker_ =
-      !started && os::is_no_memory(started.error()) && ++exhausted_count_ < exhausted_max;
+  wants_tracker_ = !started && os::is_no_memory(started.error()) &&
+                   ++exhausted_count_ < limits_.exhausted_pauses;
   if (!started && !wants_tracker_) {
     give_up(std::move(started.error()));
   }

@@ -18,6 +18,7 @@
 
 #include <lastref/tracker_client.hpp>
 
+#include "impl/os/limits.hpp"
 #include "impl/os/within_memory.hpp"
 #include "impl/tracker/link.hpp"
 #include "impl/tracker/tree.hpp"
@@ -96,6 +97,7 @@ struct Client::State {
   bool go_without_memory() noexcept LASTREF_REQUIRES(*monitor_);
 
   os::Os& os_;
+  const os::Limits& limits_{os::limits_of(os_)};
   const std::uint64_t process_;
   const std::optional<RootOptions> root_;
   std::unique_ptr<os::Monitor> monitor_;

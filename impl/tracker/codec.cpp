@@ -153,7 +153,9 @@ std::array<std::byte, header_size> encode_reply(std::uint32_t id, std::errc stat
   return packet;
 }
 
-std::vector<Packet> encode_split(const Message& message) {
+static_assert(os::usual_limits.packet_size <= packet_size_max);
+
+std::vector<Packet> encode_split(const Message& message, const os::Limits& limits) {
   std::vector<Packet> packets;
   Message part = message;
   part.entries.clear();
@@ -161,7 +163,7 @@ std::vector<Packet> encode_split(const Message& message) {
   for (const MessageEntry& entry : message.entries) {
     const std::size_t more =
         entry_header_size + (entry.identity ? identity_size : 0) + entry.resource.name.size();
-    if (size + more > packet_size_max) {
+    if (size + more > limits.packet_size && !part.entries.empty()) {
       part.more = true;
       packets.push_back(encode_message(part));
       part.entries.clear();

@@ -19,6 +19,8 @@
 #include <lastref/os.hpp>
 #include <lastref/resource.hpp>
 
+#include "impl/os/limits.hpp"
+
 namespace lastref::tracker {
 
 enum class Verb : std::uint8_t {
@@ -57,7 +59,8 @@ struct Message {
   bool operator==(const Message&) const = default;
 };
 
-/// Bytes; a packet never gets larger, so it always fits into a socket's buffer.
+/// Bytes; no tracker sends or accepts a larger packet, so each fits into a socket's buffer. One
+/// with several entries is not larger than the limit packet_size.
 inline constexpr std::size_t packet_size_max = std::size_t{32} * 1024;
 inline constexpr std::size_t header_size = 12;
 inline constexpr std::size_t entry_header_size = 16;
@@ -73,7 +76,8 @@ Packet encode_message(const Message& message);
 std::array<std::byte, header_size> encode_reply(std::uint32_t id, std::errc status) noexcept;
 
 /// Returns as many packets as the entries need, all but the last marked `more`; at least one.
-std::vector<Packet> encode_split(const Message& message);
+std::vector<Packet> encode_split(const Message& message,
+                                 const os::Limits& limits = os::usual_limits);
 
 /// Errors          bad_message, with the reason as subject.
 Result<Message> decode_message(os::Bytes packet);

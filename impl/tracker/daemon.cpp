@@ -13,29 +13,11 @@
 namespace lastref::tracker {
 namespace {
 
-/// Messages read from one connection before the others get their turn.
-constexpr std::size_t messages_per_round = 4096;
-/// The loop's own calls may fail this often in a row before the tracker exits.
-constexpr int failures_max = 10;
 constexpr std::chrono::milliseconds pause_after_failure{50};
 /// Between checks of the locks of members that have not announced what they hold.
 constexpr std::chrono::milliseconds pause_between_looks{100};
-/// Each check after a pause twice as long: some minutes in total since a connection was lost.
-constexpr int looks_max = 12;
 /// What a round polls first: the listening socket, and the background jobs.
 constexpr std::size_t own_items = 2;
-/// This many connections in a row may end before they are accepted; more are a failure.
-constexpr int aborted_max = 64;
-/// Without space it is tried again after each of these pauses, ten seconds, while a client is
-/// served.
-constexpr int want_of_space_max = 200;
-/// So that another user cannot fill the disk that standard error is written to.
-constexpr std::uint64_t refusals_told_max = 10;
-constexpr int complaints_max = 10;
-/// Bytes of names in one line: a pipe takes all of it in one write, or nothing.
-constexpr std::size_t leftovers_size_max = 4000;
-/// So often the tree itself is removed, until nothing of it is left.
-constexpr int removals_max = 3;
 
 /// Whether a tracker before us has begun to end.
 bool is_shut(os::Os& os, os::Fd listener) {
@@ -75,11 +57,12 @@ Daemon::Processes::node_type Daemon::node_of(os::UniqueFd process) {
 
 Daemon::Daemon(os::Os& os, TreePaths paths, os::UniqueFd lock, Ledger ledger)
     : os_(os),
+      limits_(os::limits_of(os)),
       paths_(std::move(paths)),
       lock_(std::move(lock)),
       ledger_(std::move(ledger)),
       cleaner_(os, {.aside = true}),
-      core_(ledger_, cleaner_, *this) {}
+      core_(ledger_, cleaner_, *this, limits_) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os,
                                               const TreePaths& paths,
@@ -148,7 +131,7 @@ Status Daemon::serve() noexcept {
   for (;;) {
     Result<bool> ended = os::within_memory("the tracker", [&] { return serve_once(); });
     if (!ended && os::is_no_memory(ended.error())) {
-      if (++rounds_without_memory_ > pauses_without_memory_max) {
+      if (++rounds_without_memory_ > limits_.memory_pauses) {
         return tl::unexpected<Error>(std::move(ended.error()));
       }
       static_cast<void>(os_.poll({}, pause_without_memory));
@@ -224,7 +207,7 @@ Status Daemon::round(std::optional<std::chrono::nanoseconds> timeout) {
     if (os::is_no_memory(ready.error())) {
       return failure(std::move(ready.error()));
     }
-    if (++poll_failures_ == failures_max) {
+    if (++poll_failures_ == limits_.tracker_failures) {
       return failure(ready.error());
     }
     return ok();
@@ -266,7 +249,7 @@ Status Daemon::round(std::optional<std::chrono::nanoseconds> timeout) {
 
 /// Reads until there is nothing more; returns the number of messages.
 std::size_t Daemon::read_all(ConnectionId id) {
-  for (std::size_t read = 0; read < messages_per_round; ++read) {
+  for (std::size_t read = 0; read < limits_.messages_per_round; ++read) {
     const auto found = connections_.find(id);
     if (found == connections_.end()) {
       return read;
@@ -294,7 +277,7 @@ std::size_t Daemon::read_all(ConnectionId id) {
   }
   os_.hit(Probe::round_filled_by_one);
   round_was_full_ = false;
-  return messages_per_round;
+  return limits_.messages_per_round;
 }
 
 void Daemon::drop_connection(ConnectionId id) {
@@ -324,10 +307,10 @@ void Daemon::leave_without_lock() {
 }
 
 bool Daemon::looks_again() const {
-  return !core_.settled() &&
-         (looks_ < looks_max || std::ranges::any_of(core_.members(), [&](const auto& item) {
-            return !item.second.announced && !processes_.at(item.first);
-          }));
+  return !core_.settled() && (looks_ < limits_.lock_checks ||
+                              std::ranges::any_of(core_.members(), [&](const auto& item) {
+                                return !item.second.announced && !processes_.at(item.first);
+                              }));
 }
 
 bool Daemon::has_lock(std::uint32_t nonce) const {
@@ -358,13 +341,13 @@ void Daemon::place_ledger() {
 }
 
 /// Checks the locks at intervals as well: a member that lost its connection, and then its lock,
-/// sends nothing more. The intervals grow, because a member that cannot continue gives up its lock
-/// soon.
+/// sends nothing more. The intervals grow, to some minutes in total, because a member that cannot
+/// continue gives up its lock soon.
 void Daemon::look_for_locks() {
   if (looks_again()) {
     if (const os::Instant now = os_.now(); now >= look_again_) {
       leave_without_lock();
-      looks_ = std::min(looks_ + 1, looks_max);
+      looks_ = std::min(looks_ + 1, limits_.lock_checks);
       look_again_ = now + pause_between_looks * (1 << (looks_ - 1));
     }
   }
@@ -424,7 +407,7 @@ Result<bool> Daemon::has_ended() {
     return false;
   }
   if (const Status looked = expect_members(); !looked) {
-    if (++look_failures_ == failures_max) {
+    if (++look_failures_ == limits_.tracker_failures) {
       return failure(looked.error());
     }
     return false;
@@ -438,7 +421,7 @@ Status Daemon::accept_all() {
     auto socket = os::retry_interrupted([&] { return os_.accept(listener_.get()); });
     if (!socket) {
       const std::errc code = socket.error().code;
-      if (code == std::errc::connection_aborted && ++aborted < aborted_max) {
+      if (code == std::errc::connection_aborted && ++aborted < limits_.aborted_connections) {
         os_.hit(Probe::connection_gone_before_accepted);
         continue;  // That connection is closed; the next may not be.
       }
@@ -460,7 +443,7 @@ Status Daemon::accept_all() {
 void Daemon::accept_one(os::UniqueFd accepted) {
   const auto peer = os_.peer_of(accepted.get());
   if (!peer || (peer->user != os_.user_id() && peer->user != 0)) {
-    if (++refused_ <= refusals_told_max) {
+    if (++refused_ <= limits_.reported_refusals) {
       os::report_quietly(os_, [&] {
         return "lastref tracker: refused a connection " +
                (peer ? "of another user" : "of an unknown process: " + describe(peer.error()));
@@ -485,7 +468,7 @@ bool Daemon::refuse_one(std::errc why) {
   const bool accepted = socket.has_value();
   if (accepted) {
     os_.hit(Probe::connection_refused_for_space);
-    if (++refused_ <= refusals_told_max) {
+    if (++refused_ <= limits_.reported_refusals) {
       os::report_quietly(os_,
                          "lastref tracker: refused a connection: no descriptor is free for it, of "
                          "as many as the tracker may have (RLIMIT_NOFILE)");
@@ -511,7 +494,7 @@ void Daemon::keep_spare() {
   if (folder) {
     static_cast<void>(os_.lock_folder(folder->get()));  // Against what removes by age.
     spare_ = *std::move(folder);
-  } else if (++refused_ <= refusals_told_max) {
+  } else if (++refused_ <= limits_.reported_refusals) {
     os::report_quietly(os_, [&] {
       return "lastref tracker: no descriptor is left to spare: " + describe(folder.error());
     });
@@ -528,7 +511,7 @@ Status Daemon::put_off_accepting(const Error& why) {
         os_, [&] { return "lastref tracker: not accepting connections: " + describe(why); });
   }
   const bool can_wait = is_want_of_space(why.code) && !connections_.empty();
-  if (accept_failures_ >= (can_wait ? want_of_space_max : failures_max)) {
+  if (accept_failures_ >= (can_wait ? limits_.accept_attempts : limits_.tracker_failures)) {
     return failure(why);
   }
   accept_again_ = os_.now() + pause_after_failure;
@@ -541,7 +524,7 @@ void Daemon::reply(ConnectionId to, std::uint32_t id, std::errc status) noexcept
 
 void Daemon::post(ConnectionId to, const Message& message) {
   Link& link = connections_.at(to).link;
-  for (Packet& packet : encode_split(message)) {
+  for (Packet& packet : encode_split(message, limits_)) {
     link.post(std::move(packet));
   }
 }
@@ -583,17 +566,17 @@ void Daemon::member_left(MemberId member) noexcept {
 }
 
 /// Reports a process that breaks the protocol. That harms no other process, and the number of
-/// reports is limited.
+/// reports is limited, so that another user cannot fill the disk that standard error is written to.
 void Daemon::complain(ConnectionId about, std::string_view what, std::string_view detail) noexcept {
   os_.hit(Probe::protocol_breached);
   Connection& connection = connections_.at(about);
-  if (++connection.complaints > complaints_max) {
+  if (++connection.complaints > limits_.reported_complaints) {
     return;
   }
   os::report_quietly(os_, [&] {
     std::string line = "lastref tracker: process " + std::to_string(connection.peer.pid) + ": ";
     line.append(what).append(detail);
-    if (connection.complaints == complaints_max) {
+    if (connection.complaints == limits_.reported_complaints) {
       line += " (no more is reported of this connection)";
     }
     return line;
@@ -607,7 +590,8 @@ void Daemon::report_ledger_failure(const Resource& resource, const Error& why) n
   });
 }
 
-/// A line for each type, with the names that were not released.
+/// A line for each type, with the names that were not released. A pipe takes all of it in one
+/// write, or nothing.
 std::vector<std::string> Daemon::leftover_lines() const {
   std::vector<std::string> lines;
   for (const auto& [type, of_type] : core_.leftovers_by_type()) {
@@ -617,7 +601,7 @@ std::vector<std::string> Daemon::leftover_lines() const {
     std::size_t told = 0;
     for (; told < of_type.size(); ++told) {
       const std::string name = " " + to_text(*of_type[told]);
-      if (line.size() + name.size() > leftovers_size_max) {
+      if (line.size() + name.size() > limits_.leftovers_line) {
         break;
       }
       line += name;
@@ -673,7 +657,7 @@ Status Daemon::wait_for_clean_up() {
   std::array items{os::PollItem{.fd = cleaner_.completion_fd(), .want_read = true}};
   const auto waited = os_.poll(items, timeout);
   if (!waited && waited.error().code != std::errc::interrupted &&
-      ++poll_failures_ == failures_max) {
+      ++poll_failures_ == limits_.tracker_failures) {
     return failure(waited.error());
   }
   return ok();
@@ -730,7 +714,7 @@ Status Daemon::end() {
     return os::discard(os_, removal->socket());
   }
   Status removed = removal->remove(os_);
-  for (int removals = 1; !removed && removals < removals_max; ++removals) {
+  for (int removals = 1; !removed && removals < limits_.tree_removals; ++removals) {
     os_.hit(Probe::tree_removed_at_second_try);
     removed = removal->remove(os_);  // What is already removed is no error.
   }

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "impl/os/limits.hpp"
 #include "impl/tracker/cleaner.hpp"
 #include "impl/tracker/ledger.hpp"
 #include "impl/tracker/link.hpp"
@@ -108,6 +109,7 @@ class Daemon final : private TrackerHost {
   Status clean_all();
 
   os::Os& os_;
+  const os::Limits& limits_;
   TreePaths paths_;
   os::UniqueFd lock_;
   std::vector<os::UniqueFd> old_locks_;

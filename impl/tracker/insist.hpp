@@ -4,14 +4,12 @@
 #include <chrono>
 #include <type_traits>
 
+#include "impl/os/limits.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref::tracker {
 
 inline constexpr std::chrono::milliseconds pause_without_memory{50};
-/// Pauses in a row before a tracker exits: in less time than after which the root assumes that the
-/// next tracker will die of another cause.
-inline constexpr int pauses_without_memory_max = 18;
 
 /// The result of `body` as soon as it has all memory that it needs. It may be called again after it
 /// had none.
@@ -21,7 +19,7 @@ template <typename Body>
 auto insist(os::Os& os, Body body) noexcept -> std::invoke_result_t<Body> {
   for (int pauses = 0;; ++pauses) {
     auto done = os::within_memory("the tracker", body);
-    if (done || !os::is_no_memory(done.error()) || pauses == pauses_without_memory_max) {
+    if (done || !os::is_no_memory(done.error()) || pauses == os::limits_of(os).memory_pauses) {
       return done;
     }
     static_cast<void>(os.poll({}, pause_without_memory));

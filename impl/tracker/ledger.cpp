@@ -7,6 +7,7 @@
 
 #include <lastref/probe.hpp>
 
+#include "impl/os/limits.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref::tracker {
@@ -18,12 +19,7 @@ constexpr std::byte dead{'-'};
 constexpr std::byte nothing{0};
 constexpr std::size_t record_header_size = 12;
 constexpr std::size_t identity_size = 24;
-constexpr std::byte is_identified{128};                     // of a type
-constexpr std::size_t piece_size = std::size_t{64} * 1024;  // bytes, of the first read
-/// bytes; a ledger that is not larger is left as it is.
-constexpr std::uint64_t kept_max = std::uint64_t{64} * 1024;
-/// Names that are examined to see whether a ledger can be cut.
-constexpr std::size_t looked_at_max = 16;
+constexpr std::byte is_identified{128};  // of a type
 
 /// FNV-1a over the record's position and content: http://www.isthe.com/chongo/tech/comp/fnv/
 std::uint64_t check_of(std::uint64_t offset, std::byte type, os::Bytes name) noexcept {
@@ -161,11 +157,12 @@ Status Ledger::load() {
   }
   touched_ = status.size;
   // Read in pieces, and no further than there are records: a file may be large and empty.
+  const std::size_t first = os::limits_of(*os_).ledger_read_size;
   std::vector<std::byte> bytes;
   bool goes_on = true;
   while (goes_on && bytes.size() < status.size) {
     const std::size_t before = bytes.size();
-    bytes.resize(std::min<std::uint64_t>(status.size, before + std::max(before, piece_size)));
+    bytes.resize(std::min<std::uint64_t>(status.size, before + std::max(before, first)));
     const auto piece = std::span(bytes).subspan(before);
     LASTREF_TRY(size, os::read_until_full_at(*os_, file_.get(), piece, before));
     bytes.resize(before + size);
@@ -331,7 +328,8 @@ Status Ledger::end(Records& records, const Resource& resource) {
 /// If few names are left, and the part after the last of them is most of the file, frees that part
 /// as if it had never been written. A concurrent reader finds dead records there, or zeros.
 void Ledger::cut() {
-  if (end_ <= kept_max || alive_.size() + forgotten_.size() > looked_at_max) {
+  const os::Limits& limits = os::limits_of(*os_);
+  if (end_ <= limits.ledger_kept || alive_.size() + forgotten_.size() > limits.ledger_names) {
     return;
   }
   std::uint64_t last = 0;
@@ -351,7 +349,7 @@ void Ledger::cut() {
     offsets.shrink_to_fit();
     of_a_size = offsets.empty() ? spare_.erase(of_a_size) : std::next(of_a_size);
   }
-  const std::uint64_t from = std::max(end_, kept_max);
+  const std::uint64_t from = std::max(end_, limits.ledger_kept);
   const Status given_back = touched_ <= from ? ok() : os::retry_interrupted([&] {
     return os_->punch_hole(file_.get(), from, touched_ - from);
   });

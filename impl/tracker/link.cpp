@@ -4,17 +4,12 @@
 
 #include <lastref/probe.hpp>
 
+#include "impl/os/limits.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref::tracker {
-namespace {
-
-constexpr int fruitless_max = 64;
-
-}  // namespace
-
 void Link::was_fruitless() noexcept {
-  if (++fruitless_ == fruitless_max) {
+  if (++fruitless_ == os::limits_of(*os_).fruitless_calls) {
     broken_ = true;
   }
 }

@@ -5,14 +5,12 @@
 
 #include <lastref/tracker.hpp>
 
+#include "impl/os/limits.hpp"
 #include "impl/os/within_memory.hpp"
 #include "impl/tracker/insist.hpp"
 
 namespace lastref::tracker {
 namespace {
-
-constexpr int failures_max = 10;
-constexpr std::size_t read_size = std::size_t{64} * 1024;
 
 template <typename What>
 void report(os::Os& os, What what) noexcept {
@@ -137,7 +135,7 @@ Result<bool> LokyTracker::read_some() {
   }
   const auto ready = os::retry_interrupted([&] { return os_.poll(items, timeout); });
   if (!ready) {
-    if (++poll_failures_ == failures_max) {
+    if (++poll_failures_ == os::limits_of(os_).tracker_failures) {
       return failure(ready.error());
     }
     return true;
@@ -148,7 +146,7 @@ Result<bool> LokyTracker::read_some() {
   }
   const std::size_t before = pending_.size();
   LASTREF_CHECK(insist(os_, [&] {
-    pending_.resize(before + read_size);
+    pending_.resize(before + os::limits_of(os_).loky_read_size);
     return ok();
   }));
   auto got = os::retry_interrupted(

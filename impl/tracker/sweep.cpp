@@ -8,6 +8,7 @@
 #include <lastref/probe.hpp>
 #include <lastref/tracker.hpp>
 
+#include "impl/os/limits.hpp"
 #include "impl/os/within_memory.hpp"
 #include "impl/tracker/cleaner.hpp"
 #include "impl/tracker/ledger.hpp"
@@ -20,7 +21,6 @@ namespace {
 /// One attempt each: the start of a tree waits for this.
 constexpr int attempts_of_a_sweep = 1;
 /// This many leftovers of a tree are reported.
-constexpr std::size_t told_max = 3;
 
 bool is_tree_name(std::string_view name) {
   return name.size() == 32 && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -170,7 +170,8 @@ class Sweep {
 
   /// Only the first few, for the others usually have the same reason. Swept counts them all.
   void report(std::span<const Kept> kept) {
-    for (const Kept& each : kept.first(std::min(kept.size(), told_max))) {
+    for (const Kept& each :
+         kept.first(std::min(kept.size(), os::limits_of(os_).reported_leftovers))) {
       os::report_quietly(
           os_, "lastref: could not clean up " + to_text(each.resource) + ": " + describe(each.why));
     }

@@ -10,11 +10,6 @@
 namespace lastref::tracker {
 namespace {
 
-/// Released, or doomed, in one round. A client that sends a message meanwhile waits for no more
-/// than these.
-constexpr std::size_t names_per_round = 256;
-constexpr std::size_t members_per_round = 16;
-
 bool is_answered(Verb verb) noexcept {
   return verb == Verb::register_ || verb == Verb::identify || verb == Verb::forget ||
          verb == Verb::counts;
@@ -87,12 +82,13 @@ void TrackerCore::act(bool was_full) {
   }
 }
 
-/// Without members the names stay for the end, which reports what was left.
+/// Without members the names stay for the end, which reports what was left. A client that sends a
+/// message meanwhile waits for no more than the names of one round.
 void TrackerCore::doom() {
   if (members_.empty()) {
     return;
   }
-  registry_.take_doomed(stamp_before_, names_per_round, [this](const Resource& doomed) {
+  registry_.take_doomed(stamp_before_, limits_.names_per_round, [this](const Resource& doomed) {
     host_.step(Step::tracker_doomed);
     clean_ups_.add(doomed, names_.identity_of(doomed));
     abandoned_.erase(doomed);
@@ -149,9 +145,9 @@ void TrackerCore::leave(MemberId id) {
 
 /// Drops the references of members that have left, a bounded number of names in a round.
 void TrackerCore::drop_departed() {
-  for (std::size_t dropped = 0; is_dropping() && dropped < members_per_round; ++dropped) {
+  for (std::size_t dropped = 0; is_dropping() && dropped < limits_.members_per_round; ++dropped) {
     const Departed& first = departed_.front();
-    registry_.drop(first.member, names_per_round, [&](const Resource& name) {
+    registry_.drop(first.member, limits_.names_per_round, [&](const Resource& name) {
       if (first.abandons) {
         host_.hit(Probe::member_died_with_names);
         // Without memory it is not reported at the end.

@@ -26,6 +26,7 @@
 #include <string_view>
 #include <vector>
 
+#include "impl/os/limits.hpp"
 #include "impl/tracker/registry.hpp"
 #include "impl/tracker/tracker_ports.hpp"
 
@@ -47,8 +48,11 @@ class TrackerCore {
     std::map<Resource, std::uint64_t> stale_counts = {};
   };
 
-  TrackerCore(NameStore& names, CleanUpQueue& clean_ups, TrackerHost& host) noexcept
-      : names_(names), clean_ups_(clean_ups), host_(host) {}
+  TrackerCore(NameStore& names,
+              CleanUpQueue& clean_ups,
+              TrackerHost& host,
+              const os::Limits& limits = os::usual_limits) noexcept
+      : names_(names), clean_ups_(clean_ups), host_(host), limits_(limits) {}
 
   /// Takes over the names of an earlier tracker, which are alive or forgotten.
   ///
@@ -139,6 +143,7 @@ class TrackerCore {
   NameStore& names_;
   CleanUpQueue& clean_ups_;
   TrackerHost& host_;
+  const os::Limits& limits_;
   Registry registry_;
   std::map<MemberId, Member> members_;
   std::map<ConnectionId, Connection> connections_;  // that have sent a message

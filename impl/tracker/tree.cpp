@@ -7,6 +7,7 @@
 #include <lastref/probe.hpp>
 
 #include "impl/os/folders.hpp"
+#include "impl/os/limits.hpp"
 #include "impl/os/within_memory.hpp"
 #include "impl/tracker/ledger.hpp"
 
@@ -21,9 +22,7 @@ constexpr std::uint64_t root_byte = 1ULL << 32U;
 constexpr std::uint64_t first_member_byte = 1ULL << 33U;
 constexpr std::uint64_t member_bytes = 1ULL << 31U;
 /// Bytes of members are drawn at random: a longer run of them belongs to no member.
-constexpr std::uint64_t side_by_side_max = 8;
 /// bytes; so that a tree is made where there is space for its first names.
-constexpr std::size_t ledger_reserve = 4096;
 
 /// Makes or finds a folder of ours that no other user can enter.
 Status usable_folder(os::Os& os, const os::PathAt& where) {
@@ -40,7 +39,8 @@ Status usable_folder(os::Os& os, const os::PathAt& where) {
       static_cast<void>(os.remove_folder(where));
     }
     // Another process has removed it with its last tree, between our two checks.
-    if (tries == tries_max || usable.error().code != std::errc::no_such_file_or_directory) {
+    if (tries == os::limits_of(os).tree_attempts ||
+        usable.error().code != std::errc::no_such_file_or_directory) {
       return usable;
     }
   }
@@ -149,7 +149,7 @@ Result<OwnTree> make_tree_in(os::Os& os, const std::string& runtime) {
       // What cannot be removed now belongs to no live process, so the next start removes it.
       static_cast<void>(removal.remove(os));
     }
-    if (tries == tries_max || !is_worth_another_try(made.error())) {
+    if (tries == os::limits_of(os).tree_attempts || !is_worth_another_try(made.error())) {
       remove_runtime(os, runtime_folder);
       return failure(std::move(made.error()));
     }
@@ -175,7 +175,8 @@ Status collect_members(os::Os& os,
   // The kernel returns any lock in the range, not the lowest: search on both sides of it. It merges
   // adjacent locks of one process. A lock on all bytes is that of a sweep, which is no member.
   const auto [kind, start, length] = holder->range;
-  if (length == 0 || length > side_by_side_max || start < first || start + length - 1 > last) {
+  if (length == 0 || length > os::limits_of(os).adjacent_locks || start < first ||
+      start + length - 1 > last) {
     return ok();
   }
   for (std::uint64_t byte = start; byte < start + length; ++byte) {
@@ -289,8 +290,9 @@ Result<os::UniqueFd> open_tree_folder(os::Os& os, const TreePaths& paths) {
 
 Result<os::UniqueFd> make_ledger(os::Os& os, const TreePaths& paths) {
   LASTREF_TRY(ledger, os::open_file(os, paths.ledger(), {.write = true, .create = true}));
-  constexpr std::array<std::byte, ledger_reserve> space{};
-  if (Status written = os::write_all(os, ledger.get(), space); !written) {
+  constexpr std::array<std::byte, os::usual_limits.ledger_reserve> space{};
+  const os::Bytes reserved = os::Bytes(space).first(os::limits_of(os).ledger_reserve);
+  if (Status written = os::write_all(os, ledger.get(), reserved); !written) {
     return failure(written.error().code, paths.ledger(), written.error().call);
   }
   return ledger;

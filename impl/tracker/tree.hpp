@@ -91,9 +91,6 @@ inline constexpr const char* old_locks_option = "--old-locks";
 inline constexpr int old_ledger_fd = 4;
 inline constexpr int first_old_lock_fd = 5;
 
-/// How often to make parts of a tree that a sweep removes meanwhile.
-inline constexpr int tries_max = 8;
-
 /// bytes; the kernel still accepts the path of a socket in a tree in it.
 inline constexpr std::size_t runtime_size_max = 67;
 

@@ -5,6 +5,7 @@
 
 #include <lastref/probe.hpp>
 
+#include "impl/os/limits.hpp"
 #include "impl/tracker/ledger.hpp"
 
 namespace lastref::tracker {
@@ -17,7 +18,7 @@ Result<std::optional<os::LockHolder>> find_any_lock(os::Os& os, os::Fd lock) {
 /// Ends the connections that wait for a tracker at a socket without a name, so that their clients
 /// connect again. A forked child may keep the socket open, so that closing it is not enough.
 void end_waiting(os::Os& os, os::Fd listener) {
-  constexpr int waiting_max = 4096;
+  const int waiting_max = os::limits_of(os).ended_clients;
   static_cast<void>(os.shut_down(listener));
   for (int ended = 0; ended < waiting_max; ++ended) {
     const auto socket = os::retry_interrupted([&] { return os.accept(listener); });
@@ -34,7 +35,7 @@ void end_waiting(os::Os& os, os::Fd listener) {
 Result<bool> TreeRepair::repair(std::uint32_t nonce) {
   for (int tries = 1;; ++tries) {
     Result<bool> repaired = repair_once(nonce);
-    if (repaired || tries == tries_max) {
+    if (repaired || tries == os::limits_of(os_).tree_attempts) {
       return repaired;
     }
   }
@@ -109,7 +110,7 @@ void TreeRepair::save_names(bool has_others) {
     return;
   }
   Result<bool> saved = has_unsaved_names();
-  for (int tries = 1; !saved && tries < tries_max; ++tries) {
+  for (int tries = 1; !saved && tries < os::limits_of(os_).tree_attempts; ++tries) {
     saved = has_unsaved_names();
   }
   if (saved && *saved) {
@@ -146,7 +147,7 @@ Result<bool> TreeRepair::has_unsaved_names() {
 bool TreeRepair::has_others() {
   return std::ranges::any_of(old_locks_, [&](const LockFile& old_lock) {
     auto holder = find_any_lock(os_, old_lock.get());
-    for (int tries = 1; !holder && tries < tries_max; ++tries) {
+    for (int tries = 1; !holder && tries < os::limits_of(os_).tree_attempts; ++tries) {
       holder = find_any_lock(os_, old_lock.get());
     }
     return !holder || holder->has_value();

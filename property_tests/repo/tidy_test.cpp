@@ -176,6 +176,14 @@ const Planted planted_texts[] = {
      accepted},
     {"word_after_text", {os_cpp, cpp("auto a = \"\\\"\"; throw 1'000;")}, found},
     {"word_in_word", {os_cpp, cpp("bool operand = rethrow(brand);")}, accepted},
+    // Limits.
+    {"limit_outside_the_table", {os_cpp, cpp("constexpr int tries_max = 3;")}, found},
+    {"buffer_outside_the_table",
+     {os_cpp, cpp("constexpr std::size_t read_size{std::size_t{64} * 1024};")},
+     found},
+    {"number_of_a_format", {os_cpp, cpp("constexpr int header_size = 3;")}, accepted},
+    {"time_limit", {os_cpp, cpp("constexpr std::chrono::seconds x_max{1};")}, accepted},
+    {"limit_of_harness", {harness_cpp, cpp("constexpr int x_max = 3;")}, accepted},
     // Shape.
     {"long_line", {os_cpp, cpp("//" + std::string(99, '-'))}, found},
     {"full_line", {os_cpp, cpp("//" + std::string(98, '-'))}, accepted},

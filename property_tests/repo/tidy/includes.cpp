@@ -149,6 +149,9 @@ struct Lent {
 constexpr std::array lent = {
     Lent{"impl/os/kernel_os_exit.hpp", "harness/instrument"},
     Lent{"impl/os/kernel_os_exit.hpp", "harness/sim"},
+    Lent{"impl/os/limits.hpp", "harness/instrument"},
+    Lent{"impl/os/limits.hpp", "harness/scenario"},
+    Lent{"impl/os/small_limits.hpp", "harness/scenario"},
     Lent{"impl/tracker/codec.hpp", "harness/sim"},
 };
 

@@ -100,6 +100,8 @@ std::string_view room_of(std::string_view path);
 std::vector<Finding> check_includes(const File& file);
 /// Words that have a better replacement.
 std::vector<Finding> check_words(const File& file);
+/// A limit of the product is a row of impl/os/limits.def, unless something else fixes it.
+std::vector<Finding> check_limits(const File& file);
 /// Lengths, the first line, the title, paths of one machine.
 std::vector<Finding> check_shape(const File& file);
 /// A public function above impl/os that returns a Result documents its Errors.

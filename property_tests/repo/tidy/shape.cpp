@@ -185,7 +185,7 @@ std::vector<Finding> check(std::span<const File> files) {
     if (file.path.ends_with(".transcript")) {
       continue;  // These texts have the shape of the output that they show.
     }
-    for (const auto rule : {check_includes, check_words, check_shape, check_docs}) {
+    for (const auto rule : {check_includes, check_words, check_limits, check_shape, check_docs}) {
       std::ranges::move(rule(file), std::back_inserter(findings));
     }
   }
