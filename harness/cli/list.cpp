@@ -18,6 +18,7 @@
 #include "harness/platform/names.hpp"
 #include "harness/scenario/fault.hpp"
 #include "harness/scenario/pattern.hpp"
+#include "harness/scenario/product_limits.hpp"
 #include "harness/scenario/responses.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "harness/spec/mutant.hpp"
@@ -128,6 +129,9 @@ std::string text_of_probes() {
 std::string text_of_parameters(const Scenario& scenario) {
   std::string text;
   for (const DeclaredParameter& each : scenario.parameters) {
+    if (each.name == limits_parameter) {
+      continue;  // Every scenario has it.
+    }
     if (each.form != nullptr) {
       text += fmt::format("    {}='{}': {}\n", each.name, each.usual, each.form->sentence);
       continue;

@@ -102,8 +102,10 @@ constexpr std::int64_t no_limit = -1;
 
 }  // namespace
 
-InstrumentedOs::InstrumentedOs(os::Os& inner, Interceptor& interceptor) noexcept
-    : inner_(inner), interceptor_(interceptor) {
+InstrumentedOs::InstrumentedOs(os::Os& inner,
+                               Interceptor& interceptor,
+                               const os::Limits& limits) noexcept
+    : inner_(inner), interceptor_(interceptor), limits_(limits) {
   LASTREF_ASSERT(fiu_ready());
 }
 

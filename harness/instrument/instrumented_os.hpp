@@ -33,13 +33,16 @@
 #include "harness/instrument/interceptor.hpp"
 #include "harness/journal/record.hpp"
 #include "impl/os/kernel_os_exit.hpp"
+#include "impl/os/limits.hpp"
 
 namespace lastref::harness {
 
-class InstrumentedOs final : public EveryCall<InstrumentedOs> {
+class InstrumentedOs final : public EveryCall<InstrumentedOs>, public os::LimitedOs {
  public:
-  /// Both outlive it.
-  InstrumentedOs(os::Os& inner, Interceptor& interceptor) noexcept;
+  /// All outlive it.
+  InstrumentedOs(os::Os& inner,
+                 Interceptor& interceptor,
+                 const os::Limits& limits = os::usual_limits) noexcept;
   InstrumentedOs(const InstrumentedOs&) = delete;
   InstrumentedOs& operator=(const InstrumentedOs&) = delete;
   ~InstrumentedOs() override;
@@ -103,6 +106,7 @@ class InstrumentedOs final : public EveryCall<InstrumentedOs> {
   void touch(const os::WordAccess& access) noexcept override;
   void access_atomic(const void* object, bool writes) noexcept override;
   void hit(Probe probe) noexcept override { interceptor_.hit(probe); }
+  const os::Limits& limits() const noexcept override { return limits_; }
 
  private:
   /// The object of a crossing.
@@ -138,6 +142,7 @@ class InstrumentedOs final : public EveryCall<InstrumentedOs> {
 
   os::Os& inner_;
   Interceptor& interceptor_;
+  const os::Limits& limits_;
   /// By the order of first use: addresses differ between runs.
   std::uint64_t number_of(const void* atomic) noexcept;
 

@@ -6,12 +6,13 @@
 #include <utility>
 
 #include "harness/instrument/every_call.hpp"
+#include "impl/os/limits.hpp"
 
 namespace lastref::harness {
 
 /// Methods without a row in calls.def forward to the inner Os.
 template <typename Self>
-class OsAround : public EveryCall<Self> {
+class OsAround : public EveryCall<Self>, public os::LimitedOs {
  public:
   OsAround(const OsAround&) = delete;
   OsAround& operator=(const OsAround&) = delete;
@@ -23,6 +24,7 @@ class OsAround : public EveryCall<Self> {
     return inner_.at_exit(std::move(action));
   }
   os::ProcessObjects& objects() noexcept override { return inner_.objects(); }
+  const os::Limits& limits() const noexcept override { return os::limits_of(inner_); }
   void hide_from_children(std::span<const os::Fd> fds,
                           const std::string& variable) noexcept override {
     inner_.hide_from_children(fds, variable);

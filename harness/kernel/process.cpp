@@ -178,7 +178,7 @@ void play(RunContext& context,
   const FdInventory at_first = FdInventory::look();
   SerialInterceptor interceptor(context.run, context.faults, process);
   ForkingOs kernel(context, interceptor);
-  InstrumentedOs os(kernel, interceptor);
+  InstrumentedOs os(kernel, interceptor, limits_in(context.parameters));
   for (const os::PassedFd& fd : birth.fds) {
     os.adopt(static_cast<os::Fd>(fd.number_there), "passed");
   }

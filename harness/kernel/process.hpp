@@ -15,6 +15,7 @@
 #include "harness/kernel/ungated_member.hpp"
 #include "harness/scenario/ambient.hpp"
 #include "harness/scenario/finding.hpp"
+#include "harness/scenario/product_limits.hpp"
 
 namespace lastref::harness {
 
@@ -110,19 +111,21 @@ class ForkingOs : public os::KernelOs {
 };
 
 /// The Os of a process of an ungated run: the unmodified operating system.
-class UngatedOs final : public ForkingOs {
+class UngatedOs final : public ForkingOs, public os::LimitedOs {
  public:
   UngatedOs(RunContext& context, UngatedMember& member) noexcept
-      : ForkingOs(context, member), member_(member) {}
+      : ForkingOs(context, member), member_(member), limits_(limits_in(context.parameters)) {}
 
   /// Notes a wait if its time limit ends soon.
   Result<std::size_t> poll(std::span<os::PollItem> items,
                            std::optional<std::chrono::nanoseconds> timeout) noexcept override;
   /// Notes the signal: a kill by the product is no crash.
   Status signal_process(os::Fd process, os::Signal signal) noexcept override;
+  const os::Limits& limits() const noexcept override { return limits_; }
 
  private:
   UngatedMember& member_;
+  const os::Limits& limits_;
 };
 
 }  // namespace lastref::harness

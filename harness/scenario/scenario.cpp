@@ -6,6 +6,7 @@
 #include <lastref/temporary_resources.hpp>
 
 #include "harness/program/arena.hpp"
+#include "harness/scenario/product_limits.hpp"
 #include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
@@ -39,6 +40,7 @@ const std::vector<Scenario>& catalog() {
     std::vector<Scenario> scenarios;
     for (const auto* each = RegisteredScenario::last_; each != nullptr; each = each->next_) {
       scenarios.push_back(each->scenario());
+      scenarios.back().parameters.push_back(declared_limits());
     }
     std::ranges::sort(scenarios, {}, &Scenario::name);
     return scenarios;

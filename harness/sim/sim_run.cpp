@@ -7,6 +7,7 @@
 #include "harness/instrument/next_step.hpp"
 #include "harness/platform/hash.hpp"
 #include "harness/program/arena.hpp"
+#include "harness/scenario/product_limits.hpp"
 #include "harness/sim/sim_observer.hpp"
 
 namespace lastref::harness::sim {
@@ -122,7 +123,8 @@ void SimRun::be_born(SimOs& os, const SimProcess* parent, const os::SpawnOptions
   member->chance = hash_of(member->role);
   member->system = &os;
   member->interceptor = std::make_unique<SimInterceptor>(*this, *member);
-  member->os = std::make_unique<InstrumentedOs>(os, *member->interceptor);
+  member->os =
+      std::make_unique<InstrumentedOs>(os, *member->interceptor, limits_in(parameters));
   for (const os::PassedFd& passed : options.fds) {
     member->os->adopt(os::Fd{passed.number_there}, "passed");
   }
