@@ -17,6 +17,7 @@
 #include "harness/explore/exhaustive.hpp"
 #include "harness/explore/hunt.hpp"
 #include "harness/mutant/hunter.hpp"
+#include "harness/scenario/product_limits.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -43,6 +44,15 @@ void add_parameters(CLI::App& verb, Options& options) {
                 options.no_draw,
                 "Parameters without --set have their usual values in all runs. Not given: the seed "
                 "draws them in random runs");
+  verb.add_flag(
+      "--small",
+      options.small,
+      fmt::format("Small limits of the library in all runs: as --set {}", small_limits_set));
+  verb.parse_complete_callback([&options] {
+    if (options.small) {
+      options.set.emplace_back(small_limits_set);
+    }
+  });
 }
 
 template <typename Options>

@@ -63,6 +63,7 @@ struct GateOptions {
   std::string world = "kernel";
   std::vector<std::string> set;  ///< "NAME=VALUE"
   bool no_draw = false;
+  bool small = false;  ///< `set` has the small limits as well.
 };
 
 struct ListOptions {
@@ -150,6 +151,7 @@ struct HuntVerbOptions {
   bool first = false;
   std::vector<std::string> set;  ///< "NAME=VALUE"
   bool no_draw = false;
+  bool small = false;  ///< `set` has the small limits as well.
 };
 
 struct StressVerbOptions {
@@ -160,6 +162,7 @@ struct StressVerbOptions {
   bool first = false;
   std::vector<std::string> set;  ///< "NAME=VALUE"
   bool no_draw = false;
+  bool small = false;  ///< `set` has the small limits as well.
 };
 
 struct SweepOptions {

@@ -11,6 +11,7 @@
 
 #include "harness/choice/schedule_policy.hpp"
 #include "harness/mutant/hunter.hpp"
+#include "harness/scenario/product_limits.hpp"
 #include "property_tests/fuzz/fuzz.hpp"
 
 namespace lastref::fuzz {
@@ -65,6 +66,7 @@ class Bounds {
     expect(options.worlds <= worlds_most, "there are not more worlds");
     expect(is_world(options.world), "a world is known");
     expect(std::ranges::all_of(options.required, is_world), "what is required is a world");
+    expect_small_is_set(options);
   }
 
   void operator()(const harness::HuntVerbOptions& options) const {
@@ -75,6 +77,7 @@ class Bounds {
     expect_said(options.junit);
     expect_said(options.resume);
     expect(are_policies(options.policies), "a policy is known");
+    expect_small_is_set(options);
   }
 
   void operator()(const harness::ListOptions& options) const {
@@ -170,6 +173,13 @@ class Bounds {
     };
     expect(text.empty() || std::any_of(words_.begin() + 1, words_.end(), has_it),
            "what an option says was said");
+  }
+
+  /// For verbs that have it.
+  template <typename Options>
+  void expect_small_is_set(const Options& options) const {
+    const auto set = std::ranges::find(options.set, harness::small_limits_set);
+    expect(!options.small || set != options.set.end(), "small limits are a value of a parameter");
   }
 
   const std::vector<std::string>& words_;
