@@ -46,8 +46,8 @@ class StateFile {
  public:
   explicit StateFile(std::string path) : path_(std::move(path)) {}
 
-  /// Reads the state of a hunt with these options, if the file has one. False, and a refusal: it has
-  /// something else, which stays, or cannot be written.
+  /// Reads the state of a hunt with these options, if the file has one. False, and a refusal, if it
+  /// has something else, which stays, or cannot be written.
   bool open(const HuntOptions& options, Invocation& invocation) {
     if (path_.empty()) {
       return true;
