@@ -8,8 +8,8 @@
 
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <map>
-#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,10 +30,42 @@ bool is_notable(const Record& record) noexcept;
 /// The notable records of a run, selected at their first use.
 class NotableRecords {
  public:
-  auto of(std::span<const Record> records) const {
+  class Iterator {
+   public:
+    using value_type = Record;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Record*;
+    using reference = const Record&;
+    using iterator_category = std::forward_iterator_tag;
+
+    Iterator() = default;
+    explicit Iterator(const Record* const* at) noexcept : at_(at) {}
+
+    reference operator*() const noexcept { return **at_; }
+    pointer operator->() const noexcept { return *at_; }
+    Iterator& operator++() noexcept {
+      ++at_;
+      return *this;
+    }
+    Iterator operator++(int) noexcept { return Iterator(at_++); }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    const Record* const* at_ = nullptr;
+  };
+
+  /// A view of them, valid while this object is not used for other records.
+  struct Selected {
+    Iterator first;
+    Iterator last;
+
+    Iterator begin() const noexcept { return first; }
+    Iterator end() const noexcept { return last; }
+  };
+
+  Selected of(std::span<const Record> records) const {
     select(records);
-    return std::views::all(selected_) |
-           std::views::transform([](const Record* each) -> const Record& { return *each; });
+    return {Iterator(selected_.data()), Iterator(selected_.data() + selected_.size())};
   }
 
  private:
@@ -65,7 +97,7 @@ struct Evidence {
   NotableRecords notable_records = {};
 
   /// In the order of `records`, which must not change any more. For oracles that read nothing else.
-  auto notable() const { return notable_records.of(records); }
+  NotableRecords::Selected notable() const { return notable_records.of(records); }
 
   std::string text_of(const Record& record) const {
     return record.seq < texts.size() ? texts[record.seq] : std::string(record.text.view());
