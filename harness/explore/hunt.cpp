@@ -340,9 +340,11 @@ Plan Hunt::draw(const Quarry& quarry,
     return plan;
   }
   plan.policy = draw_policy(chance);
-  // It changes the order where the fault is.
-  if (!plan.faults.empty() && has_policy(PolicyName::delays) && next_random(chance) % 2 == 0) {
-    plan.policy = PolicyName::delays;
+  // These change the order where the fault is.
+  if (!plan.faults.empty() && next_random(chance) % 2 == 0) {
+    const PolicyName name =
+        next_random(chance) % 2 == 0 ? PolicyName::delays : PolicyName::postpone;
+    plan.policy = has_policy(name) ? name : plan.policy;
   }
   return plan;
 }
@@ -351,7 +353,8 @@ bool Hunt::has_policy(PolicyName name) const {
   return std::ranges::find(results_.policies, name, &HuntedPolicy::name) != results_.policies.end();
 }
 
-/// By what each has found per run. Also the least successful one keeps a share.
+/// By what each has found per run. Also the least successful one keeps a share: new orders are few
+/// where the windows of races are.
 PolicyName Hunt::draw_policy(std::uint64_t& chance) const {
   std::vector<double> weights;
   double sum = 0;
@@ -360,7 +363,7 @@ PolicyName Hunt::draw_policy(std::uint64_t& chance) const {
                       static_cast<double>(each.runs + 5));
     sum += weights.back();
   }
-  const double least = sum / static_cast<double>(4 * weights.size());
+  const double least = sum / static_cast<double>(2 * weights.size());
   sum = 0;
   for (double& each : weights) {
     each = std::max(each, least);
