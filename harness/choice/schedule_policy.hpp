@@ -4,8 +4,8 @@
 // A policy draws from its seed and from an estimate of the run, so that one seed gives one
 // schedule. The policies differ in what they find: `pct` finds an order of few steps far apart,
 // `pos` the order of two conflicting steps, `surw` schedules evenly however uneven the lengths of
-// the actors are, `delays` few preemptions at uniform places, `postpone` few preemptions between the
-// steps on one object, `sticky` many preemptions.
+// the actors are, `delays` few preemptions at uniform places, `postpone` few preemptions between
+// the steps on one object, `sticky` many preemptions.
 #pragma once
 
 #include <cstddef>

@@ -172,8 +172,8 @@ CLI::App* add_explore(CLI::App& app, ExploreOptions& options) {
   verb->add_option("--budget", options.budget, "Seconds at most")->check(above_zero());
   verb->add_option("--worlds",
                    options.worlds,
-                   "Worlds that judge each order: the simulated kernel, real processes, or both, "
-                   "whose verdicts are compared. The simulated one finds the orders")
+                   "Worlds that judge each order: the simulated kernel, real processes, or both; "
+                   "then their verdicts are compared. The simulated one finds the orders")
       ->check(CLI::IsMember({"sim", "kernel", "both"}))
       ->capture_default_str();
   verb->add_option(

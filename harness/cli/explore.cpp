@@ -224,18 +224,19 @@ class Exploration {
       std::optional<Timeline> timeline;
       if (!has_kernel()) {
         plan.wants_log = true;
-        const Outcome again = SimWorld({.split_deaths = bounds_.split_deaths}).run(*scenario_, plan);
+        const Outcome again =
+            SimWorld({.split_deaths = bounds_.split_deaths}).run(*scenario_, plan);
         timeline = timeline_of(*again.log, again.findings);
       }
       for (const Finding& finding : example.findings) {
-        Violation violation{.scenario = scenario_->name,
-                            .claim = finding.claim,
-                            .seen = finding.seen,
-                            .fingerprint =
-                                fingerprint_of(scenario_->name, finding.claim, finding.seen),
-                            .repeats = true,
-                            .replay = replay,
-                            .last_crossings = {}};
+        Violation violation{
+            .scenario = scenario_->name,
+            .claim = finding.claim,
+            .seen = finding.seen,
+            .fingerprint = fingerprint_of(scenario_->name, finding.claim, finding.seen),
+            .repeats = true,
+            .replay = replay,
+            .last_crossings = {}};
         if (timeline) {
           explain(violation, *timeline);
         }

@@ -84,7 +84,7 @@ std::string row_of(const TimelineRow& row, std::size_t number, std::size_t colum
   return text + "</tr>\n";
 }
 
-std::string list_of(const std::vector<std::string>& names) {
+std::string html_list_of(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& each : names) {
     text += fmt::format("{}<code>{}</code>", text.empty() ? "" : ", ", xml_of(each));
@@ -111,9 +111,9 @@ std::string to_html(const Timeline& timeline,
       timeline.switches,
       timeline.switches == 1 ? "switch" : "switches",
       timeline.objects.empty() ? "no object is raced for"
-                               : "raced for: " + list_of(timeline.objects));
+                               : "raced for: " + html_list_of(timeline.objects));
   if (!timeline.others.empty()) {
-    text += "<p class=\"quiet\">Not shown: " + list_of(timeline.others) + "</p>\n";
+    text += "<p class=\"quiet\">Not shown: " + html_list_of(timeline.others) + "</p>\n";
   }
   text +=
       "<p class=\"key\"><span class=\"race\">on an object that is raced for</span>"

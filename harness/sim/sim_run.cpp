@@ -123,8 +123,7 @@ void SimRun::be_born(SimOs& os, const SimProcess* parent, const os::SpawnOptions
   member->chance = hash_of(member->role);
   member->system = &os;
   member->interceptor = std::make_unique<SimInterceptor>(*this, *member);
-  member->os =
-      std::make_unique<InstrumentedOs>(os, *member->interceptor, limits_in(parameters));
+  member->os = std::make_unique<InstrumentedOs>(os, *member->interceptor, limits_in(parameters));
   for (const os::PassedFd& passed : options.fds) {
     member->os->adopt(os::Fd{passed.number_there}, "passed");
   }

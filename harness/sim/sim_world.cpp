@@ -207,8 +207,7 @@ bool may_share(const Scenario& scenario, const Plan& plan) {
   const bool stays = &scenario >= all.data() && &scenario < all.data() + all.size();
   // Big ones have few runs. Those that note all calls, steps or allocations do so from the start.
   return stays && scenario.in_matrix() && plan.ambient.empty() && !plan.wants_crossings &&
-         !plan.wants_log &&
-         (!plan.wants_allocations || plan.wants_aftermath);
+         !plan.wants_log && (!plan.wants_allocations || plan.wants_aftermath);
 }
 
 }  // namespace

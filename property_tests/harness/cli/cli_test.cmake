@@ -461,7 +461,7 @@ answers(2 "slots=1: no such parameter.*clients, names" replay ${scenario} --set 
 answers(2 "clients=4: out of range.*1, 2, 3" explore ${scenario} --set clients=4)
 answers(2 "NAME=VALUE" replay ${scenario} --set clients)
 answers(2 "already" replay ${scenario} --set clients=1 --set clients=3)
-answers(2 "no such parameter.*none" stress --scenario canary/always_fails --set clients=1)
+answers(2 "no such.*there are: limits" stress --scenario canary/always_fails --set clients=1)
 answers(2 "no scenario has all" gate --world sim --set clients=1 --set slots=5)
 shows(0 "clean" replay ${scenario} --set clients=3 --set names=9 --world sim)
 answers(2 "--preemptions" explore canary/always_fails --preemptions few)

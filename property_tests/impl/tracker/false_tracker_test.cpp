@@ -289,8 +289,8 @@ TEST(FalseTrackers, may_accept_others_before_a_member_that_connects_again_T6_T10
   EXPECT_EQ(os.refused, os.refusals + 1);
 }
 
-/// Starts no tracker. From a moment on, no message is sent and no thread can be woken. The thread of
-/// its client does not look at its pipe before it is allowed to.
+/// Starts no tracker. From a moment on, no message is sent and no thread can be woken. The thread
+/// of its client does not look at its pipe before it is allowed to.
 class DeafOs final : public os::KernelOs {
  public:
   Result<os::Child> spawn(const os::SpawnOptions& /*options*/) noexcept override {
