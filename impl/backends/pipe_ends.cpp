@@ -4,8 +4,6 @@
 #include <span>
 #include <utility>
 
-#include "impl/os/limits.hpp"
-
 namespace lastref::backends {
 namespace {
 
@@ -66,12 +64,12 @@ Result<std::optional<Message>> Inbox::next() {
               .body = left.subspan(front, static_cast<std::size_t>(size) - sizeof kind)});
 }
 
-WholeMessage whole_message(const os::Os& os,
+WholeMessage whole_message(const os::Limits& limits,
                            MessageKind kind,
                            const os::Packed& numbers,
                            os::Packed body) {
   const std::size_t size = numbers.size() + body.size();
-  const bool is_small = body.size() <= os::limits_of(os).joined_size;
+  const bool is_small = body.size() <= limits.joined_size;
   WholeMessage message(1);
   os::Packed& into = message.front();
   into.reserve(front + numbers.size() + (is_small ? body.size() : 0));
@@ -91,11 +89,11 @@ void set_numbers(WholeMessage& message, os::Bytes numbers) noexcept {
 }
 
 void Outbox::post(MessageKind kind, const os::Packed& numbers, os::Packed body) {
-  WholeMessage message = whole_message(*os_, kind, numbers, std::move(body));
+  WholeMessage message = whole_message(*limits_, kind, numbers, std::move(body));
   const os::Packed& first = message.front();
   // Small messages are written in one call, if they have to wait.
   const bool joins = message.size() == 1 && !queue_.empty() &&
-                     queue_.back().size() + first.size() <= os::limits_of(*os_).joined_size;
+                     queue_.back().size() + first.size() <= limits_->joined_size;
   if (joins) {
     queue_.back().insert(queue_.back().end(), first.begin(), first.end());
   } else {

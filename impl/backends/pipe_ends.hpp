@@ -70,7 +70,7 @@ class Inbox {
 using WholeMessage = std::list<os::Packed>;
 
 /// The body starts with `numbers`.
-WholeMessage whole_message(const os::Os& os,
+WholeMessage whole_message(const os::Limits& limits,
                            MessageKind kind,
                            const os::Packed& numbers,
                            os::Packed body);
@@ -80,7 +80,8 @@ void set_numbers(WholeMessage& message, os::Bytes numbers) noexcept;
 class Outbox {
  public:
   Outbox() noexcept = default;
-  Outbox(os::Os& os, os::UniqueFd fd) noexcept : os_(&os), fd_(std::move(fd)) {}
+  Outbox(os::Os& os, os::UniqueFd fd) noexcept
+      : os_(&os), limits_(&os::limits_of(os)), fd_(std::move(fd)) {}
 
   os::Fd fd() const noexcept { return fd_.get(); }
   bool is_empty() const noexcept { return queue_.empty(); }
@@ -102,6 +103,7 @@ class Outbox {
 
  private:
   os::Os* os_ = nullptr;
+  const os::Limits* limits_ = &os::usual_limits;
   os::UniqueFd fd_;
   std::list<os::Packed> queue_;
   std::size_t written_ = 0;  ///< bytes of the first

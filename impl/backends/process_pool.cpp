@@ -85,7 +85,7 @@ Outcome<FuturePtr> ProcessPool::send(const Batch& batch,
   const auto job = std::make_shared<Job>(home_, std::move(callback), callback_is_nonblocking);
   os::Packed number;
   os::put(number, job->number);
-  job->message = whole_message(os_, MessageKind::job, number, std::move(encoded->bytes));
+  job->message = whole_message(limits_, MessageKind::job, number, std::move(encoded->bytes));
   job->sent.push_back(std::move(encoded->sent));
   job->tasks = tasks_of(batch);
   Jobs jobs(1, job);

@@ -229,7 +229,7 @@ class Worker {
     os::put(numbers, std::uint64_t{0});
     os::put(numbers, std::int64_t{0});
     refusal_ = backends::whole_message(
-        os_,
+        os::limits_of(os_),
         MessageKind::failed,
         numbers,
         backends::encode_failure(Failure(os::no_memory("a batch").value())));
@@ -291,7 +291,7 @@ Status join_and_serve(os::Os& os,
   ignore_interrupts(os);
   // Made while there is memory.
   backends::WholeMessage why =
-      backends::whole_message(os,
+      backends::whole_message(os::limits_of(os),
                               MessageKind::gave_up,
                               {},
                               backends::encode_failure(Failure(os::no_memory("a worker").value())));
@@ -305,8 +305,10 @@ Status join_and_serve(os::Os& os,
   // caller sees only the exit code.
   if (!served) {
     if (!failed_with(served, std::errc::not_enough_memory)) {
-      why = backends::whole_message(
-          os, MessageKind::gave_up, {}, backends::encode_failure(Failure(served.error())));
+      why = backends::whole_message(os::limits_of(os),
+                                    MessageKind::gave_up,
+                                    {},
+                                    backends::encode_failure(Failure(served.error())));
     }
     given.results.post(std::move(why));
     static_cast<void>(given.results.flush());

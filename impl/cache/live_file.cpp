@@ -11,7 +11,6 @@
 #include "impl/cache/layout.hpp"
 #include "impl/cache/slot_file.hpp"
 #include "impl/cache/space.hpp"
-#include "impl/os/limits.hpp"
 #include "impl/os/wire.hpp"
 #include "impl/os/within_memory.hpp"
 
@@ -250,7 +249,7 @@ Status LiveFile::write_record(std::uint64_t at, const RecordHead& head, os::Byte
   // One call for a small value: a second one would cost more than the copy.
   std::array<std::byte, record_head_size + os::usual_limits.joined_value> bytes;
   pack(head, bytes.data());
-  if (value.size() <= os::limits_of(os_).joined_value) {
+  if (value.size() <= limits_.joined_value) {
     std::ranges::copy(value, bytes.begin() + record_head_size);
     return os::write_all_at(
         os_, file_.get(), os::Bytes(bytes).first(record_head_size + value.size()), at);

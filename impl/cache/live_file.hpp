@@ -58,6 +58,7 @@
 
 #include "impl/cache/layout.hpp"
 #include "impl/os/atomic.hpp"
+#include "impl/os/limits.hpp"
 #include "impl/os/shared_word.hpp"
 
 namespace lastref::cache {
@@ -192,6 +193,7 @@ class LiveFile {
   Result<std::uint64_t> read_slot(std::uint64_t slot) const;
 
   os::Os& os_;
+  const os::Limits& limits_{os::limits_of(os_)};
   os::UniqueFd file_;
   os::UniqueFd slots_;  // none if they are in the same file
   os::UniqueMap head_;  // from the start to the last slot, shared
