@@ -1,5 +1,6 @@
 #include "harness/instrument/next_step.hpp"
 
+#include "harness/journal/run_log.hpp"
 #include "harness/platform/hash.hpp"
 
 namespace lastref::harness {
@@ -7,28 +8,6 @@ namespace {
 
 /// In NextStep::call, above the numbers of calls.
 constexpr std::uint32_t first_thread_step = 1000;
-
-/// Whether a call changes nothing that another actor can observe.
-bool only_reads(Call call) noexcept {
-  switch (call) {
-    case Call::read_at:
-    case Call::status:
-    case Call::status_at:
-    case Call::read_link:
-    case Call::read_folder:
-    case Call::free_space:
-    case Call::file_system:
-    case Call::working_folder:
-    case Call::map:
-    case Call::find_lock:
-    case Call::peer_of:
-    case Call::poll:
-    case Call::open_process:
-      return true;
-    default:
-      return false;
-  }
-}
 
 }  // namespace
 
