@@ -44,6 +44,17 @@ std::uint64_t aftermath(std::uint64_t& chance) {
   return static_cast<std::uint64_t>(std::countr_zero(next_random(chance) | (1ULL << 16U)));
 }
 
+/// Of an actor that has none it is drawn.
+std::uint64_t priority_in(std::map<std::uint32_t, std::uint64_t>& priorities,
+                          std::uint32_t actor,
+                          std::uint64_t& chance) {
+  const auto [at, is_new] = priorities.try_emplace(actor, 0);
+  if (is_new) {
+    at->second = next_random(chance);
+  }
+  return at->second;
+}
+
 class Sticky final : public SchedulePolicy {
  public:
   explicit Sticky(std::uint64_t seed) : chance_(seed) {}
@@ -188,11 +199,7 @@ class Postpone final : public SchedulePolicy {
   void yielded(std::uint32_t actor) override { priorities_[actor] = 0; }
 
   std::uint64_t priority_of(std::uint32_t actor) {
-    const auto [at, is_new] = priorities_.try_emplace(actor, 0);
-    if (is_new) {
-      at->second = next_random(chance_);
-    }
-    return at->second;
+    return priority_in(priorities_, actor, chance_);
   }
 
   static constexpr std::uint64_t postponements_max = 3;  // Expected in a run
@@ -265,11 +272,7 @@ class Pos final : public SchedulePolicy {
   }
 
   std::uint64_t priority_of(std::uint32_t actor) {
-    const auto [at, is_new] = priorities_.try_emplace(actor, 0);
-    if (is_new) {
-      at->second = next_random(chance_);
-    }
-    return at->second;
+    return priority_in(priorities_, actor, chance_);
   }
 
   std::uint64_t chance_;
