@@ -269,7 +269,10 @@ Outcome SimWorld::run(const Scenario& scenario,
                       const Plan& plan,
                       Choices& choices,
                       Sharing sharing) {
-  choices.begin();
+  const auto begin = [&] {
+    const ArenaPause answers_outlive_the_run;
+    choices.begin();
+  };
   if (known_.size() > known_max) {
     std::erase_if(known_, [](const auto& each) { return each.second.prefix == nullptr; });
   }
@@ -278,6 +281,7 @@ Outcome SimWorld::run(const Scenario& scenario,
   ++known.runs;
   if (!options_.arena || !ArenaMemory::can_be_copied()) {
     const Arena leaks_of_the_killed(/*serves=*/false);
+    begin();
     sim::WholeRun whole(scenario, plan, choices, memory_->journal);
     prepare(whole.run, options_, plan);
     {
@@ -293,14 +297,12 @@ Outcome SimWorld::run(const Scenario& scenario,
   const sim::StacksInUse stacks(memory_->stacks);
   sim::WholeRun* whole = nullptr;
   if (prefix != nullptr) {
+    begin();
     whole = prefix->resume(plan, choices, memory_->stacks, memory_->journal);
   }
   continued_ += whole == nullptr ? 0U : 1U;
   if (whole == nullptr) {
-    {
-      const ArenaPause answers_outlive_the_run;
-      choices.begin();
-    }
+    begin();
     whole = &start(scenario, plan, choices);
   }
   {
