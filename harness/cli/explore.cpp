@@ -101,11 +101,7 @@ class Exploration {
       return deviate(*scenario_, bounds_, seen);
     }
     if (!options_.policies.empty()) {
-      std::vector<PolicyName> policies;
-      for (const std::string& name : options_.policies) {
-        policies.push_back(policy_named(name).value());  // The command line has no others.
-      }
-      return sample(*scenario_, bounds_, policies, options_.seed, seen);
+      return sample(*scenario_, bounds_, policies_named(options_.policies), options_.seed, seen);
     }
     return exhaust(*scenario_, bounds_, seen);
   }

@@ -136,9 +136,7 @@ void run(const HuntVerbOptions& options, Invocation& invocation) {
     }
     hunted.parameters = *set;
   }
-  for (const std::string& name : options.policies) {
-    hunted.policies.push_back(policy_named(name).value());  // The command line has no others.
-  }
+  hunted.policies = policies_named(options.policies);
   hunted.draws_parameters = !options.no_draw;
   hunted.has_faults = !options.no_faults;
   hunted.seed = options.seed;

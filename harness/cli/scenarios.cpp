@@ -121,4 +121,12 @@ std::optional<std::vector<Fault>> parse_faults(std::span<const std::string> text
   return faults;
 }
 
+std::vector<PolicyName> policies_named(std::span<const std::string> names) {
+  std::vector<PolicyName> policies;
+  for (const std::string& name : names) {
+    policies.push_back(policy_named(name).value());
+  }
+  return policies;
+}
+
 }  // namespace lastref::harness

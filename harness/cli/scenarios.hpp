@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/choice/schedule_policy.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/scenario/scenario.hpp"
 
@@ -35,5 +36,8 @@ bool has_ambient(const std::string& name, Invocation& invocation);
 /// refusal then explains the format of a fault.
 std::optional<std::vector<Fault>> parse_faults(std::span<const std::string> texts,
                                                Invocation& invocation);
+
+/// The policies of these names. The command line refuses others.
+std::vector<PolicyName> policies_named(std::span<const std::string> names);
 
 }  // namespace lastref::harness

@@ -68,11 +68,7 @@ class Hunt {
  public:
   Hunt(std::span<World* const> worlds, const HuntOptions& options)
       : worlds_(worlds), options_(options), started_(now()) {
-    std::vector<PolicyName> policies = options.policies;
-    for (std::size_t at = 0; policies.empty() && at < names_of(PolicyName()).size(); ++at) {
-      results_.policies.push_back({.name = static_cast<PolicyName>(at)});
-    }
-    for (const PolicyName each : policies) {
+    for (const PolicyName each : policies_of(options)) {
       results_.policies.push_back({.name = each});
     }
     for (const Scenario* each : options.scenarios) {
@@ -489,16 +485,14 @@ void Hunt::note_moment() {
 }
 
 ReportCase case_of(const HuntedScenario& scenario) {
-  const std::size_t slash = scenario.name.find('/');
-  return {.suite = scenario.name.substr(0, slash),
-          .name = slash == std::string::npos ? scenario.name : scenario.name.substr(slash + 1),
-          .scenario = scenario.name,
-          .output = fmt::format("{} runs, {} of {} deviations, {} orders of conflicting steps",
-                                scenario.runs,
-                                scenario.deviations.executed,
-                                scenario.deviations.total,
-                                scenario.orders),
-          .seconds = scenario.seconds};
+  ReportCase made = case_of_scenario(scenario.name);
+  made.output = fmt::format("{} runs, {} of {} deviations, {} orders of conflicting steps",
+                            scenario.runs,
+                            scenario.deviations.executed,
+                            scenario.deviations.total,
+                            scenario.orders);
+  made.seconds = scenario.seconds;
+  return made;
 }
 
 std::string coverage_of(const HuntResults& results) {
@@ -538,6 +532,14 @@ std::string verdict_of(const HuntResults& results) {
 }
 
 }  // namespace
+
+std::vector<PolicyName> policies_of(const HuntOptions& options) {
+  std::vector<PolicyName> policies = options.policies;
+  for (std::size_t at = 0; options.policies.empty() && at < names_of(PolicyName()).size(); ++at) {
+    policies.push_back(static_cast<PolicyName>(at));
+  }
+  return policies;
+}
 
 HuntResults hunt(std::span<World* const> worlds, const HuntOptions& options) {
   return Hunt(worlds, options).run();

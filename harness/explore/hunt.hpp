@@ -93,6 +93,9 @@ struct HuntResults {
   bool interrupted = false;
 };
 
+/// The policies that the hunt draws from.
+std::vector<PolicyName> policies_of(const HuntOptions& options);
+
 HuntResults hunt(std::span<World* const> worlds, const HuntOptions& options);
 
 /// The violations, a line for each scenario and policy, and the totals. Each scenario is a case.

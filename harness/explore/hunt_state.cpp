@@ -198,15 +198,6 @@ bool has_valid_indices(const HuntState& state) {
          });
 }
 
-/// The policies that the hunt draws from.
-std::vector<PolicyName> policies_of(const HuntOptions& options) {
-  std::vector<PolicyName> policies = options.policies;
-  for (std::size_t at = 0; options.policies.empty() && at < names_of(PolicyName()).size(); ++at) {
-    policies.push_back(static_cast<PolicyName>(at));
-  }
-  return policies;
-}
-
 /// Its rows are those of the hunt: a state that was edited may have the identity of another one.
 bool is_of(const HuntState& state, const HuntOptions& options) {
   return state.hunt == identity_of(options) &&

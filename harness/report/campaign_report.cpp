@@ -453,18 +453,15 @@ Json fields_of(const CampaignResults& results) {
 }
 
 ReportCase case_of(const ScenarioReport& scenario) {
-  const std::size_t slash = scenario.name.find('/');
-  return {.suite = scenario.name.substr(0, slash),
-          .name = slash == std::string::npos ? scenario.name : scenario.name.substr(slash + 1),
-          .scenario = scenario.name,
-          .output = fmt::format("{}\n{} sites, {} of {} faults executed, {} runs",
-                                scenario.sentence,
-                                scenario.sites,
-                                scenario.matrix.executed,
-                                scenario.matrix.total,
-                                scenario.runs),
-          .error = {},
-          .seconds = scenario.seconds};
+  ReportCase made = case_of_scenario(scenario.name);
+  made.output = fmt::format("{}\n{} sites, {} of {} faults executed, {} runs",
+                            scenario.sentence,
+                            scenario.sites,
+                            scenario.matrix.executed,
+                            scenario.matrix.total,
+                            scenario.runs);
+  made.seconds = scenario.seconds;
+  return made;
 }
 
 /// Problems of the whole that belong to no single scenario.

@@ -53,6 +53,13 @@ std::string shape_of(std::string_view seen) {
 
 }  // namespace
 
+ReportCase case_of_scenario(const std::string& name) {
+  const std::size_t slash = name.find('/');
+  return {.suite = name.substr(0, slash),
+          .name = slash == std::string::npos ? name : name.substr(slash + 1),
+          .scenario = name};
+}
+
 std::string fingerprint_of(std::string_view scenario,
                            std::string_view claim,
                            std::string_view seen) {

@@ -72,6 +72,9 @@ struct ReportCase {
   double seconds = 0;
 };
 
+/// The case of the scenario of that name: its suite is the part before the slash.
+ReportCase case_of_scenario(const std::string& name);
+
 struct Report {
   std::string verb = {};
   Exit exit = Exit::clean;
