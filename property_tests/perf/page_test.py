@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 
-from browser import Browser
+from browser import Browser, Wrong, check, plant
 
 STEP_AT = 12
 COMMITS = 24
@@ -24,15 +24,6 @@ BOXES = '''[...document.querySelectorAll('svg.plot')].map((plot) => {
   return [box(plot), [...plot.querySelectorAll('text')].map(box)]; })'''
 
 TEXTS = 'h1,h2,h3,p,td,th,caption,a,label,.plot text'
-
-
-class Wrong(Exception):
-    """What the page shows is not what it should."""
-
-
-def check(condition, what):
-    if not condition:
-        raise Wrong(what)
 
 
 def seconds_of(name, commit, noise):
@@ -181,19 +172,6 @@ PLANTED = [
 ]
 
 
-def plant(browser, page, planted, right, wrong):
-    with open(page, encoding='utf-8') as file:
-        text = file.read()
-    check(right in text, f'{right} is not in the page')
-    with open(planted, 'w', encoding='utf-8') as file:
-        file.write(text.replace(right, wrong))
-    try:
-        look_at(browser, planted)
-    except Wrong:
-        return
-    raise Wrong(f'nobody sees {wrong} in the place of {right}')
-
-
 def main():
     perf, program, folder = sys.argv[1:]
     if os.path.exists(folder):
@@ -207,7 +185,8 @@ def main():
     with Browser(program, folder) as browser:
         look_at(browser, page)
         for right, wrong in PLANTED:
-            plant(browser, page, os.path.join(folder, 'planted.html'), right, wrong)
+            plant(page, os.path.join(folder, 'planted.html'), right, wrong,
+                  lambda planted: look_at(browser, planted))
     print('page_test: 5 plots as they should be, light and dark, wide and narrow; '
           f'{len(PLANTED)} planted mistakes seen')
 

@@ -25,6 +25,29 @@ CONTRASTS = '''((selector) => {
 })'''
 
 
+class Wrong(Exception):
+    """A page does not show what it should."""
+
+
+def check(condition, what):
+    if not condition:
+        raise Wrong(what)
+
+
+def plant(page, planted, right, wrong, look):
+    """Changes a copy of a page. `look`, which is given its path, has to raise Wrong."""
+    with open(page, encoding='utf-8') as file:
+        text = file.read()
+    check(right in text, f'{right} is not in the page')
+    with open(planted, 'w', encoding='utf-8') as file:
+        file.write(text.replace(right, wrong))
+    try:
+        look(planted)
+    except Wrong:
+        return
+    raise Wrong(f'{wrong} in place of {right} is not noticed')
+
+
 class Browser:
     """One browser with one empty page. Use it in a `with`."""
 

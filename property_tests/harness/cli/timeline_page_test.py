@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 
-from browser import Browser
+from browser import Browser, Wrong, check, plant
 
 # Many actors, and many switches.
 RUN = ['replay', 'tracker/two_holders_release_at_once', '--set', 'clients=3', '--set', 'names=9',
@@ -19,15 +19,6 @@ ROWS = '''[...document.querySelectorAll('tbody tr')].map((row) => [[...row.class
     getComputedStyle(cell).backgroundColor])])'''
 
 TEXTS = 'h1,p,code,th,td,li,.key span'
-
-
-class Wrong(Exception):
-    """The page does not show what it should."""
-
-
-def check(condition, what):
-    if not condition:
-        raise Wrong(what)
 
 
 def switches_of(text):
@@ -101,19 +92,6 @@ PLANTED = [
 ]
 
 
-def plant(browser, page, planted, text, right, wrong):
-    with open(page, encoding='utf-8') as file:
-        whole = file.read()
-    check(right in whole, f'{right} is not in the page')
-    with open(planted, 'w', encoding='utf-8') as file:
-        file.write(whole.replace(right, wrong))
-    try:
-        look_at(browser, planted, text)
-    except Wrong:
-        return
-    raise Wrong(f'{wrong} in place of {right} is not noticed')
-
-
 def main():
     program, browser_program, folder = sys.argv[1:]
     if os.path.exists(folder):
@@ -125,7 +103,8 @@ def main():
     with Browser(browser_program, folder) as browser:
         look_at(browser, page, said)
         for right, wrong in PLANTED:
-            plant(browser, page, os.path.join(folder, 'planted.html'), said, right, wrong)
+            plant(page, os.path.join(folder, 'planted.html'), right, wrong,
+                  lambda planted: look_at(browser, planted, said))
     print(f'timeline_page_test: light and dark; {len(PLANTED)} planted mistakes seen')
 
 
