@@ -364,6 +364,14 @@ bool conflict(const NextStep& one, const NextStep& other) noexcept {
   return one.object != 0 && one.object == other.object && (one.writes || other.writes);
 }
 
+std::vector<PolicyName> all_policies() {
+  std::vector<PolicyName> all;
+  for (std::size_t at = 0; at < names_of(PolicyName()).size(); ++at) {
+    all.push_back(static_cast<PolicyName>(at));
+  }
+  return all;
+}
+
 std::optional<PolicyName> policy_named(std::string_view name) noexcept {
   constexpr auto names = names_of(PolicyName());
   const auto found = std::ranges::find(names, name);

@@ -70,6 +70,8 @@ LASTREF_NAMED_ENUM(
     /// Weights by remaining steps on one random object (Zhao et al. 2025).
     (surw, "surw"));
 
+std::vector<PolicyName> all_policies();
+
 /// Empty if there is none of this name.
 std::optional<PolicyName> policy_named(std::string_view name) noexcept;
 

@@ -136,7 +136,9 @@ void run(const HuntVerbOptions& options, Invocation& invocation) {
     }
     hunted.parameters = *set;
   }
-  hunted.policies = policies_named(options.policies);
+  if (!options.policies.empty()) {
+    hunted.policies = policies_named(options.policies);
+  }
   hunted.draws_parameters = !options.no_draw;
   hunted.has_faults = !options.no_faults;
   hunted.seed = options.seed;

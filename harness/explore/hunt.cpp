@@ -68,7 +68,7 @@ class Hunt {
  public:
   Hunt(std::span<World* const> worlds, const HuntOptions& options)
       : worlds_(worlds), options_(options), started_(now()) {
-    for (const PolicyName each : policies_of(options)) {
+    for (const PolicyName each : options.policies) {
       results_.policies.push_back({.name = each});
     }
     for (const Scenario* each : options.scenarios) {
@@ -532,14 +532,6 @@ std::string verdict_of(const HuntResults& results) {
 }
 
 }  // namespace
-
-std::vector<PolicyName> policies_of(const HuntOptions& options) {
-  std::vector<PolicyName> policies = options.policies;
-  for (std::size_t at = 0; options.policies.empty() && at < names_of(PolicyName()).size(); ++at) {
-    policies.push_back(static_cast<PolicyName>(at));
-  }
-  return policies;
-}
 
 HuntResults hunt(std::span<World* const> worlds, const HuntOptions& options) {
   return Hunt(worlds, options).run();

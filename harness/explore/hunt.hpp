@@ -40,7 +40,7 @@ struct HuntState;
 
 struct HuntOptions {
   std::vector<const Scenario*> scenarios = {};
-  std::vector<PolicyName> policies = {};  ///< Empty: all
+  std::vector<PolicyName> policies = all_policies();
   ParameterValues parameters = {};        ///< in all runs
   bool draws_parameters = true;
   bool has_faults = true;
@@ -92,9 +92,6 @@ struct HuntResults {
   double seconds = 0;
   bool interrupted = false;
 };
-
-/// The policies that the hunt draws from.
-std::vector<PolicyName> policies_of(const HuntOptions& options);
 
 HuntResults hunt(std::span<World* const> worlds, const HuntOptions& options);
 

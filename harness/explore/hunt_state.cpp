@@ -207,7 +207,7 @@ bool is_of(const HuntState& state, const HuntOptions& options) {
                             &HuntedScenario::name,
                             [](const Scenario* each) { return each->name; }) &&
          std::ranges::equal(state.results.policies,
-                            policies_of(options),
+                            options.policies,
                             std::ranges::equal_to{},
                             &HuntedPolicy::name);
 }
