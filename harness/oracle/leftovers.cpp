@@ -171,4 +171,22 @@ Leftovers leftovers_of(const Evidence& evidence) {
   return leftovers;
 }
 
+std::string resource_removed_by(const Record& record) {
+  const auto text = [&](ResourceType type) {
+    return journal_text(to_text(Resource{.type = type, .name = std::string(record.text.view())}));
+  };
+  switch (record.call) {
+    case Call::unlink:
+      return text(ResourceType::file);
+    case Call::remove_folder:
+      return text(ResourceType::folder);
+    case Call::unlink_shm:
+      return text(ResourceType::shm);
+    case Call::unlink_semaphore:
+      return text(ResourceType::semlock);
+    default:
+      return {};
+  }
+}
+
 }  // namespace lastref::harness::oracle

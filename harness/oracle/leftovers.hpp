@@ -16,6 +16,10 @@ bool may_stay(const Evidence& evidence, std::string_view path);
 /// The path of a resource as operations have it: "shm:/a" is "/dev/shm/a".
 std::string path_of(std::string_view resource);
 
+/// The resource that a removal removes if it succeeds, in the format of the journal; empty if the
+/// record is of another call.
+std::string resource_removed_by(const Record& record);
+
 /// Whether the product promised to clean up at the next start at the latest. A protocol without a
 /// ledger promises nothing past the death or failure of its tracker.
 bool is_promised(const Evidence& evidence);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "harness/oracle/holdings.hpp"
+#include "harness/oracle/leftovers.hpp"
 #include "harness/oracle/registered_oracle.hpp"
 
 namespace lastref::harness::oracle {
@@ -9,26 +10,6 @@ namespace {
 
 constexpr std::string_view premature_claim =
     "no-premature-unlink: a name that a live process holds is not cleaned up";
-
-/// The resource that a successful removal removes, in the format of the journal; empty if there is
-/// none.
-std::string removed_by(const Record& record) {
-  const auto text = [&](ResourceType type) {
-    return journal_text(to_text(Resource{.type = type, .name = std::string(record.text.view())}));
-  };
-  switch (record.call) {
-    case Call::unlink:
-      return text(ResourceType::file);
-    case Call::remove_folder:
-      return text(ResourceType::folder);
-    case Call::unlink_shm:
-      return text(ResourceType::shm);
-    case Call::unlink_semaphore:
-      return text(ResourceType::semlock);
-    default:
-      return {};
-  }
-}
 
 /// Whether removing `removed`, which is not a counted name itself, removes `held` or something in
 /// it.
@@ -54,7 +35,7 @@ Judgement no_premature_unlink(const Evidence& evidence) {
     if (record.kind != RecordKind::end || record.error != 0 || !is_tracker(record)) {
       continue;
     }
-    const std::string removed = removed_by(record);
+    const std::string removed = resource_removed_by(record);
     if (removed.empty()) {
       continue;
     }

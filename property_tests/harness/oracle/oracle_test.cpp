@@ -436,6 +436,74 @@ TEST_F(OracleTest, shared_memory_and_semaphores_are_names_too) {
   EXPECT_THAT(judged("no-premature-unlink", semaphore), SizeIs(1));
 }
 
+// folders-last
+
+constexpr const char* box = "folder:/run/box";
+
+/// The root holds a.bin, a folder and a semaphore, and is the last process to end.
+Story last_of_three() {
+  return Story()
+      .says(root, "register", box)
+      .says(root, "register")
+      .says(root, "register", "semlock:/gate")
+      .died(client, fact::ended)
+      .died(root, fact::killed);
+}
+
+TEST_F(OracleTest, a_folder_that_is_removed_before_another_name_is_found_T5) {
+  Story story = last_of_three();
+  story.crossed(tracker, Call::unlink, "/run/a.bin")
+      .crossed(tracker, Call::remove_folder, "/run/box");
+  EXPECT_THAT(judged("folders-last", story), IsEmpty());
+  story.crossed(tracker, Call::unlink_semaphore, "/gate");
+  EXPECT_THAT(judged("folders-last", story), SizeIs(1));
+}
+
+TEST_F(OracleTest, a_name_that_could_not_be_removed_may_go_after_the_folders_T5) {
+  const Story last = last_of_three();
+  EXPECT_THAT(judged("folders-last",
+                     Story(last)
+                         .crossed(tracker, Call::unlink, "/run/a.bin", EBUSY)
+                         .crossed(tracker, Call::remove_folder, "/run/box")
+                         .crossed(tracker, Call::unlink, "/run/a.bin")),
+              IsEmpty());
+  EXPECT_THAT(judged("folders-last",
+                     Story(last)
+                         .injected(tracker, Call::status_at, EIO, "/run/a.bin")
+                         .crossed(tracker, Call::remove_folder, "/run/box")
+                         .crossed(tracker, Call::unlink, "/run/a.bin")),
+              IsEmpty());
+}
+
+TEST_F(OracleTest, only_what_the_last_process_held_goes_in_order_T5) {
+  const Story live = Story().says(root, "register", box).says(root, "register");
+  const auto removed = [](Story story) {
+    return story.crossed(tracker, Call::remove_folder, "/run/box")
+        .crossed(tracker, Call::unlink, "/run/a.bin");
+  };
+  // Others are still there, have held the folder, or come again; or it was released before.
+  EXPECT_THAT(judged("folders-last", removed(Story(live).died(root, fact::killed))), IsEmpty());
+  EXPECT_THAT(judged("folders-last",
+                     removed(Story()
+                                 .says(root, "register")
+                                 .says(client, "register", box)
+                                 .died(client, fact::killed)
+                                 .died(root, fact::killed))),
+              IsEmpty());
+  EXPECT_THAT(judged("folders-last",
+                     removed(Story(live)
+                                 .died(client, fact::ended)
+                                 .died(root, fact::ended)
+                                 .born(root, "root", pid_of_root))),
+              IsEmpty());
+  EXPECT_THAT(judged("folders-last",
+                     removed(Story(live)
+                                 .says(root, "release", box)
+                                 .died(client, fact::ended)
+                                 .died(root, fact::killed))),
+              IsEmpty());
+}
+
 // The exit of the process.
 
 TEST_F(OracleTest, a_hang_a_crash_a_stray_and_an_open_descriptor_are_found) {

@@ -343,7 +343,7 @@ TEST_F(Served, with_the_true_cause_is_a_worker_that_closes_its_pipe_and_goes_whe
             (os::ChildExit{.code = 7, .killed = false}));
 }
 
-TEST_F(Served, with_the_true_cause_is_a_worker_that_can_start_no_thread_E13) {
+TEST_F(Served, with_the_true_cause_is_a_worker_that_can_start_no_thread_E13_B9) {
   pretend::set_variable(no_threads, "1");
   configure();
   pretend::set_variable(no_threads, "");
