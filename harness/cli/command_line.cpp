@@ -302,13 +302,16 @@ CLI::App* add_stress(CLI::App& app, StressVerbOptions& options) {
   verb->add_option("--runs", options.runs, "Number of runs, of all scenarios in turn")
       ->check(whole_number())
       ->capture_default_str();
-  verb->add_option("--seed", options.seed, "Seed of which process is killed, and when")
+  verb->add_option("--seed", options.seed, "Seed of kills and noise")
       ->check(whole_number())
       ->capture_default_str();
   verb->add_option("--worlds", options.worlds, "Runs at the same time")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   verb->add_flag("--first", options.first, "Stop at the first violation");
+  verb->add_flag("--noise",
+                 options.noise,
+                 "Threads wait for random times at calls and locks; in some runs on one processor");
   add_parameters(*verb, options);
   return verb;
 }

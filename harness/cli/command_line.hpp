@@ -160,6 +160,7 @@ struct StressVerbOptions {
   std::uint64_t seed = 1;
   unsigned worlds = 2;
   bool first = false;
+  bool noise = false;
   std::vector<std::string> set;  ///< "NAME=VALUE"
   bool no_draw = false;
   bool small = false;  ///< `set` has the small limits as well.

@@ -15,15 +15,16 @@
 namespace lastref::harness {
 namespace {
 
-Violation violation_of(const StressViolation& found) {
+Violation violation_of(const StressViolation& found, bool noise) {
   return {
       .scenario = found.scenario,
       .claim = found.finding.claim,
       .seen = found.finding.seen,
       .repeats = false,
-      .replay = fmt::format("lastref stress --scenario {} --runs 100 --seed {}{} --no-draw",
+      .replay = fmt::format("lastref stress --scenario {} --runs 100 --seed {}{}{} --no-draw",
                             found.scenario,
                             found.seed,
+                            noise ? " --noise" : "",
                             set_options(found.parameters)),
       .last_crossings = {},
       .killed = found.killed.empty() ? "none" : fmt::format("{}", fmt::join(found.killed, ", ")),
@@ -52,6 +53,7 @@ void run(const StressVerbOptions& options, Invocation& invocation) {
                            .seed = options.seed,
                            .worlds = options.worlds,
                            .first = options.first,
+                           .noise = options.noise,
                            .parameters = *std::move(set),
                            .draws_parameters = !options.no_draw});
   if (!campaign.missing().empty()) {
@@ -68,7 +70,7 @@ void run(const StressVerbOptions& options, Invocation& invocation) {
                         : found.runs == 0         ? Exit::incomplete
                                                   : Exit::clean};
   for (const StressViolation& violation : found.violations) {
-    add(report, violation_of(violation));
+    add(report, violation_of(violation, options.noise));
   }
   for (const auto& [scenario, why] : found.left_out) {
     report.after += fmt::format("left out: {}: {}\n", scenario, why);

@@ -51,9 +51,8 @@ void KernelWorld::start_server() {
 
 void KernelWorld::submit(const Scenario& scenario, const Plan& plan) {
   // If the server has died, collect() will notice.
-  send_message(
-      server_->process.socket(),
-      encode_request(RunRequest{.scenario = scenario.name, .plan = plan, .ungated_kills = {}}));
+  send_message(server_->process.socket(),
+               encode_request(RunRequest{.scenario = scenario.name, .plan = plan, .ungated = {}}));
   ++server_->asked;
 }
 
@@ -78,14 +77,14 @@ Outcome KernelWorld::collect() {
 
 UngatedOutcome KernelWorld::run_ungated(const Scenario& scenario,
                                         const Plan& plan,
-                                        const RandomKills& kills) {
+                                        const RandomEvents& events) {
   LASTREF_ASSERT(!options_.is_gated);
   const int socket = server_->process.socket();
   std::string answer;
   const bool is_done =
-      send_message(socket,
-                   encode_request(RunRequest{
-                       .scenario = scenario.name, .plan = plan, .ungated_kills = kills})) &&
+      send_message(
+          socket,
+          encode_request(RunRequest{.scenario = scenario.name, .plan = plan, .ungated = events})) &&
       receive_message(socket, answer);
   return is_done ? decode_ungated(answer) : UngatedOutcome{.findings = {lost_run}};
 }

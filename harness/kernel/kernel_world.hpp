@@ -59,11 +59,12 @@ struct KernelOptions {
   bool is_gated = true;
 };
 
-/// Kills in a run of a world without gates.
-struct RandomKills {
-  unsigned count = 0;
+/// What happens at random times in a run of a world without gates.
+struct RandomEvents {
+  unsigned kills = 0;
   /// The time from the start of the run in which they happen.
   std::chrono::microseconds span{};
+  std::uint64_t noise = 0;  ///< Seed of the noise; 0: none
 };
 
 struct UngatedOutcome {
@@ -92,7 +93,7 @@ class KernelWorld final : public World {
   /// Only, and the only one, in a world without gates. It needs namespaces of its own: `degraded`
   /// must be empty. Of the plan, only the parameters and the seed apply; the seed determines which
   /// processes are killed, and when.
-  UngatedOutcome run_ungated(const Scenario& scenario, const Plan& plan, const RandomKills& kills);
+  UngatedOutcome run_ungated(const Scenario& scenario, const Plan& plan, const RandomEvents& events);
 
   /// What this machine does not permit, and the substitute; empty if nothing is missing.
   const std::string& degraded() const noexcept { return degraded_; }

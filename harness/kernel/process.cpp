@@ -16,6 +16,7 @@
 #include "harness/kernel/fd_inventory.hpp"
 #include "harness/kernel/kernel_limits.hpp"
 #include "harness/kernel/kernel_stage.hpp"
+#include "harness/kernel/noise.hpp"
 #include "harness/platform/child_process.hpp"
 #include "harness/platform/namespaces.hpp"
 #include "harness/program/arena.hpp"
@@ -208,7 +209,13 @@ void play_ungated(RunContext& context, std::uint16_t process, const Birth& birth
     ::raise(SIGKILL);
   }
   note_fact(context.run, process, fact::born, {}, ::getpid());
-  UngatedOs os(context, member);
+  UngatedOs kernel(context, member);
+  std::optional<NoisyOs> noisy;
+  if (const std::uint64_t noise = context.run.control_block().ungated.noise; noise != 0) {
+    share_processor(noise);
+    noisy.emplace(kernel, noise + process);
+  }
+  os::Os& os = noisy ? static_cast<os::Os&>(*noisy) : kernel;
   std::optional<KernelStage> stage;
   ungated_end = {.member = &member, .stage = &stage};
   // The hook that is registered first runs last.

@@ -151,7 +151,7 @@ void Server::set_ambient(const std::string& name) {
 /// Everything that a run leaves on the heap is freed with its arena. A heap without holes leaves
 /// forked processes few pages to copy.
 std::string Server::perform(const RunRequest& request) {
-  if (request.ungated_kills) {
+  if (request.ungated) {
     return encode_ungated(play_ungated(request));
   }
   const Arena arena(/*serves=*/std::exchange(is_warm_, true));
@@ -170,7 +170,7 @@ UngatedOutcome Server::play_ungated(const RunRequest& request) {
   sandbox_.prepare();
   load(request.plan);
   context_.scenario = &scenario_named(request.scenario);
-  UngatedController controller(context_, request.plan.seed.value_or(0), *request.ungated_kills);
+  UngatedController controller(context_, request.plan.seed.value_or(0), *request.ungated);
   controller.run();
   sandbox_.restore();
   std::vector<std::string> left = without_accidents(sandbox_.left());

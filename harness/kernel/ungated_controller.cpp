@@ -49,14 +49,15 @@ bool can_be_killed(const Process& process) noexcept {
 
 UngatedController::UngatedController(RunContext& context,
                                      std::uint64_t seed,
-                                     const RandomKills& kills)
+                                     const RandomEvents& events)
     : context_(context), chance_(seed) {
   std::uniform_int_distribution<std::int64_t> when(0,
-                                                   std::max<std::int64_t>(kills.span.count(), 1));
-  for (unsigned kill = 0; kill < kills.count; ++kill) {
+                                                   std::max<std::int64_t>(events.span.count(), 1));
+  for (unsigned kill = 0; kill < events.kills; ++kill) {
     due_.push_back(microseconds(when(chance_)));
   }
   std::ranges::sort(due_);
+  control_block().ungated.noise = events.noise;
 }
 
 std::span<Process> UngatedController::processes() noexcept {

@@ -23,7 +23,7 @@ namespace lastref::harness {
 class UngatedController final : public DeadlockResolver {
  public:
   /// The seed determines which processes are killed, and when.
-  UngatedController(RunContext& context, std::uint64_t seed, const RandomKills& kills);
+  UngatedController(RunContext& context, std::uint64_t seed, const RandomEvents& events);
 
   /// From the start of the root to the last death. The control block is reset.
   void run();

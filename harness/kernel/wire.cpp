@@ -258,7 +258,7 @@ void visit_request(Visitor& with, Of& request) {
   with(request.plan.wants_allocations);
   with(request.plan.wants_log);
   with(request.plan.parameters);
-  with(request.ungated_kills);
+  with(request.ungated);
 }
 
 template <typename Visitor, typename Of>

@@ -14,7 +14,7 @@ namespace lastref::harness {
 struct RunRequest {
   std::string scenario;
   Plan plan;
-  std::optional<RandomKills> ungated_kills;  ///< Present: the run has no gates.
+  std::optional<RandomEvents> ungated;  ///< Present: the run has no gates.
 };
 
 std::string encode_request(const RunRequest& request);

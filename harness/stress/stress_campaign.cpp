@@ -82,7 +82,8 @@ void StressCampaign::try_one(Shared& shared, KernelWorld& world, std::uint64_t n
   plan.parameters = options_.draws_parameters
                         ? draw_parameters(scenario.parameters, options_.parameters, seed)
                         : unusual(scenario.parameters, options_.parameters);
-  RandomKills kills;
+  RandomEvents events;
+  events.noise = options_.noise ? 2 * seed + 1 : 0;
   {
     const std::scoped_lock held(shared.lock);
     if (shared.report.left_out.contains(scenario.name)) {
@@ -90,14 +91,14 @@ void StressCampaign::try_one(Shared& shared, KernelWorld& world, std::uint64_t n
       return;
     }
     if (const auto known = shared.took.find(scenario.name); known != shared.took.end()) {
-      kills.span = known->second;
+      events.span = known->second;
       // A scenario outside the matrix does not state what a kill may leave.
-      kills.count = scenario.in_matrix()
-                        ? kills_in_turn[number / scenarios_.size() % kills_in_turn.size()]
-                        : 0;
+      events.kills = scenario.in_matrix()
+                         ? kills_in_turn[number / scenarios_.size() % kills_in_turn.size()]
+                         : 0;
     }
   }
-  const UngatedOutcome outcome = world.run_ungated(scenario, plan, kills);
+  const UngatedOutcome outcome = world.run_ungated(scenario, plan, events);
   const std::scoped_lock held(shared.lock);
   --shared.under_way;
   StressResults& report = shared.report;
@@ -105,7 +106,7 @@ void StressCampaign::try_one(Shared& shared, KernelWorld& world, std::uint64_t n
     report.left_out[scenario.name] = outcome.needs_gate;
     return;
   }
-  if (kills.count == 0) {
+  if (events.kills == 0) {
     shared.took[scenario.name] = outcome.took;
   }
   if (!scenario.in_matrix()) {

@@ -20,6 +20,7 @@ struct StressCampaignOptions {
   std::uint64_t seed = 1;
   unsigned worlds = 2;
   bool first = false;  ///< Stop at the first violation.
+  bool noise = false;  ///< Threads wait for random times, by the seed of a run.
   /// In every run; scenarios that do not have all of these are left out.
   ParameterValues parameters = {};
   bool draws_parameters = true;  ///< Others are drawn by the seed of a run.

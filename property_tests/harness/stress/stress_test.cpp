@@ -1,6 +1,7 @@
 // stress_test: the outcome and the findings of a run without gates. This program is also the
 // processes of those runs.
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <sstream>
@@ -111,6 +112,26 @@ Status race(Stage& /*stage*/) {
   return ok();
 }
 
+/// Two threads that add to a word in two steps.
+Status add_in_two_steps(Stage& stage) {
+  constexpr int additions = 100;
+  std::atomic<int> word = 0;
+  const auto add = [&] {
+    for (int each = 0; each < additions; ++each) {
+      const int seen = word;
+      stage.os().access_atomic(&word, /*writes=*/true);
+      word = seen + 1;
+    }
+  };
+  std::thread other(add);
+  add();
+  other.join();
+  if (word != 2 * additions) {
+    stage.refute("no addition is lost", std::to_string(word));
+  }
+  return ok();
+}
+
 constexpr auto limit_of_time = std::chrono::milliseconds(400);
 
 /// Sends a message only after a time limit has ended.
@@ -170,6 +191,7 @@ const std::vector<Scenario>& toys() {
        .sentence = {},
        .rows = {},
        .roles = {{"root", report_late}, {"client", await_the_limit}}},
+      {.name = "toys/adds", .sentence = {}, .rows = {}, .roles = {{"root", add_in_two_steps}}},
       {.name = "toys/limits", .sentence = {}, .rows = {}, .roles = {{"root", limit}}},
       {.name = "toys/races", .sentence = {}, .rows = {}, .roles = {{"root", race}}}};
   return all;
@@ -177,9 +199,13 @@ const std::vector<Scenario>& toys() {
 
 class StressTest : public testing::Test {
  protected:
-  static StressResults report(const std::string& scenario, std::uint64_t runs) {
-    StressCampaign campaign(
-        {.scenarios = &toys(), .pattern = scenario, .runs = runs, .seed = 7, .worlds = 1});
+  static StressResults report(const std::string& scenario, std::uint64_t runs, bool noise = false) {
+    StressCampaign campaign({.scenarios = &toys(),
+                             .pattern = scenario,
+                             .runs = runs,
+                             .seed = 7,
+                             .worlds = 1,
+                             .noise = noise});
     if (!campaign.missing().empty()) {
       return {};
     }
@@ -209,6 +235,16 @@ TEST_F(StressTest, finds_nothing_where_nothing_is_wrong_and_kills_some) {
   EXPECT_GT(found.runs_with_kills, 0U);
   EXPECT_GE(found.killed, found.runs_with_kills);
   EXPECT_THAT(claims_of(found), IsEmpty());
+}
+
+TEST_F(StressTest, finds_nothing_where_nothing_is_wrong_with_noise) {
+  const StressResults found = report("toys/holds", 40, /*noise=*/true);
+  EXPECT_GT(found.runs_with_kills, 0U);
+  EXPECT_THAT(claims_of(found), IsEmpty());
+}
+
+TEST_F(StressTest, separates_two_steps_by_noise) {
+  EXPECT_THAT(claims_of(report("toys/adds", 20, /*noise=*/true)), Contains("no addition is lost"));
 }
 
 TEST_F(StressTest, counts_nobody_who_was_killed_before_it_had_a_pid) {
