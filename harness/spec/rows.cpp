@@ -163,7 +163,9 @@ std::vector<std::string> rows_of_test(std::string_view name) {
   std::vector<std::string> rows;
   take_until(name, '_');
   while (!name.empty()) {
-    if (const std::string_view token = take_until(name, '_'); reads_like_a_row(token)) {
+    std::string_view token = take_until(name, '_');
+    token = take_until(token, '.');  // A suite may name rows, too.
+    if (reads_like_a_row(token)) {
       rows.emplace_back(token);
     }
   }
@@ -171,7 +173,7 @@ std::vector<std::string> rows_of_test(std::string_view name) {
 }
 
 std::string pattern_of_tests(std::string_view row) {
-  return fmt::format("_{}([_/]|$)", row);
+  return fmt::format("_{}([_/.]|$)", row);
 }
 
 std::vector<std::string> tests_of_source(std::string_view text) {

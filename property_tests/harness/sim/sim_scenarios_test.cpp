@@ -84,6 +84,11 @@ TEST(SimScenarios, a_name_stays_when_the_answer_to_its_register_is_lost_T6) {
               {"tracker/send(conn:root)#4 fail_once EPIPE", "root/send(tracker)#4 pause"});
 }
 
+/// By the root and the tracker, by the root alone, and by the tracker alone.
+TEST(SimScenarios, folders_of_a_live_tree_are_locked_in_each_phase_M7) {
+  expect_well(*scenario_named("tracker/live_folders_are_locked"), {});
+}
+
 /// The next start is a process of the run, and a later start cleans up after it.
 TEST(SimScenarios, the_next_start_is_struck_like_any_other_process_M7) {
   const Scenario scenario = *scenario_named("tracker/root_and_tracker_are_killed");

@@ -104,6 +104,8 @@ TEST(RowTags, are_words_of_a_test_that_read_like_rows) {
       {"Suite.a_sentence_T3_T12", {"T3", "T12"}},
       {"Suite.T9_is_no_tag_before_the_first_word", {}},
       {"Suite.it_T9_goes_on", {"T9"}},
+      {"Suite_E10.a_sentence", {"E10"}},
+      {"Suite_E10.T9_a_sentence_T3", {"E10", "T3"}},
       {"Suite.none_T", {}},
       {"Suite.none_t9_9T_Tx_T9x_TT9", {}},
       {"Suite", {}},
@@ -117,7 +119,7 @@ TEST(RowTags, are_words_of_a_test_that_read_like_rows) {
 RC_GTEST_PROP(RowTags, are_what_ctest_is_given_to_run_a_row, ()) {
   const auto words = *rc::gen::container<std::vector<std::string>>(
       rc::gen::element<std::string>("it", "T1", "T12", "T2", "R1", "xT1", "T1x", "", "T"));
-  std::string name = "Suite.it";
+  std::string name = *rc::gen::element<std::string>("Suite.it", "Suite_T1.it", "Suite_T1.T2_it");
   for (const std::string& word : words) {
     name += "_" + word;
   }
