@@ -41,7 +41,7 @@ struct HuntState;
 struct HuntOptions {
   std::vector<const Scenario*> scenarios = {};
   std::vector<PolicyName> policies = all_policies();
-  ParameterValues parameters = {};        ///< in all runs
+  ParameterValues parameters = {};  ///< in all runs
   bool draws_parameters = true;
   bool has_faults = true;
   std::uint64_t seed = 1;

@@ -93,7 +93,9 @@ class KernelWorld final : public World {
   /// Only, and the only one, in a world without gates. It needs namespaces of its own: `degraded`
   /// must be empty. Of the plan, only the parameters and the seed apply; the seed determines which
   /// processes are killed, and when.
-  UngatedOutcome run_ungated(const Scenario& scenario, const Plan& plan, const RandomEvents& events);
+  UngatedOutcome run_ungated(const Scenario& scenario,
+                             const Plan& plan,
+                             const RandomEvents& events);
 
   /// What this machine does not permit, and the substitute; empty if nothing is missing.
   const std::string& degraded() const noexcept { return degraded_; }

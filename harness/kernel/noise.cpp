@@ -50,6 +50,30 @@ void pause(std::uint64_t nanoseconds) noexcept {
   ::ppoll(nullptr, 0, &time, nullptr);
 }
 
+class NoisyMonitor final : public os::Monitor {
+ public:
+  NoisyMonitor(std::unique_ptr<os::Monitor> inner, Noise& noise) noexcept
+      : inner_(std::move(inner)), noise_(noise) {}
+
+  void lock() noexcept LASTREF_ACQUIRES() override {
+    noise_.wait();
+    inner_->lock();
+  }
+  void unlock() noexcept LASTREF_RELEASES() override {
+    inner_->unlock();
+    noise_.wait();
+  }
+  void wait() noexcept LASTREF_REQUIRES(this) override { inner_->wait(); }
+  void notify_all() noexcept override {
+    noise_.wait();
+    inner_->notify_all();
+  }
+
+ private:
+  std::unique_ptr<os::Monitor> inner_;
+  Noise& noise_;
+};
+
 }  // namespace
 
 void Noise::wait() noexcept {
@@ -97,34 +121,6 @@ void share_processor(std::uint64_t seed) noexcept {
   }
   ::sched_setaffinity(0, sizeof one, &one);  // Without it the run is as any other.
 }
-
-namespace {
-
-class NoisyMonitor final : public os::Monitor {
- public:
-  NoisyMonitor(std::unique_ptr<os::Monitor> inner, Noise& noise) noexcept
-      : inner_(std::move(inner)), noise_(noise) {}
-
-  void lock() noexcept LASTREF_ACQUIRES() override {
-    noise_.wait();
-    inner_->lock();
-  }
-  void unlock() noexcept LASTREF_RELEASES() override {
-    inner_->unlock();
-    noise_.wait();
-  }
-  void wait() noexcept LASTREF_REQUIRES(this) override { inner_->wait(); }
-  void notify_all() noexcept override {
-    noise_.wait();
-    inner_->notify_all();
-  }
-
- private:
-  std::unique_ptr<os::Monitor> inner_;
-  Noise& noise_;
-};
-
-}  // namespace
 
 std::unique_ptr<os::Monitor> NoisyOs::make_monitor() noexcept {
   return std::make_unique<NoisyMonitor>(inner().make_monitor(), noise_);
