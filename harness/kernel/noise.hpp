@@ -1,5 +1,5 @@
-// Noise: threads of an ungated run that wait for random times at random places, so that they meet in
-// orders in which they rarely run by themselves.
+// Noise: threads of an ungated run wait for random times at random places, so that they meet in
+// orders that are rare otherwise.
 //
 // After rr's chaos mode (O'Callahan 2016): a random wait at each place changes little, because
 // waits of all threads are alike. So a thread draws its pace for several places at a time: it runs

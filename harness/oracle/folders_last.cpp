@@ -1,13 +1,13 @@
-// folders-last: when the last process of a tree has ended, its tracker removes the folders after all
-// other names that are still counted.
+// folders-last: when the last process of a tree has ended, its tracker removes the folders after
+// all other names that are still counted.
 //
 // No leftover shows another order: a folder is removed with everything in it. But a program that
 // finds the folder missing and the file still there, or a clean-up that ends in between, depends on
 // it.
 //
-// Only what the last process itself held when it ended is judged: of what other processes held, the
-// tracker may have noticed the end earlier. A name that could not be removed at first may be removed
-// later, after the folders.
+// Only what the last process itself held when it ended is judged: the tracker may have noticed the
+// end of other processes earlier. A name that could not be removed at first may be removed later,
+// after the folders.
 #include <algorithm>
 #include <cstdint>
 #include <set>
