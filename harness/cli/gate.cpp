@@ -17,6 +17,7 @@
 #include "harness/platform/hash.hpp"
 #include "harness/report/text.hpp"
 #include "harness/scenario/pattern.hpp"
+#include "harness/scenario/product_limits.hpp"
 #include "harness/warden/self_test.hpp"
 #include "harness/warden/syscalls.hpp"
 #include "harness/warden/watchdog.hpp"
@@ -24,8 +25,8 @@
 namespace lastref::harness {
 namespace {
 
-/// of the time of a gate with a budget
-constexpr double share_of_hunt = 0.25;
+/// The most that the hunt and the runs with small limits each take of a budget
+constexpr double share_of_search = 0.25;
 
 /// The scenarios that the pattern matches. One that is not in the gate has to be named exactly.
 std::vector<const Scenario*> select(const std::string& pattern, const std::string& row) {
@@ -51,6 +52,22 @@ std::uint64_t hash_of_gate(const GateOptions& options, std::string_view world) {
                              options.row,
                              fmt::join(options.set, " ")));
 }
+
+class SimulatedWorlds {
+ public:
+  explicit SimulatedWorlds(std::size_t count) {
+    for (std::size_t each = 0; each < count; ++each) {
+      owned_.push_back(std::make_unique<SimWorld>(sim_options_of_verbs));
+      all_.push_back(owned_.back().get());
+    }
+  }
+
+  std::span<World* const> all() const noexcept { return all_; }
+
+ private:
+  std::vector<std::unique_ptr<World>> owned_;
+  std::vector<World*> all_;
+};
 
 class Gate {
  public:
@@ -90,6 +107,16 @@ class Gate {
       write(report_of(*hunted));
       return;
     }
+    const std::optional<CampaignResults> small = run_with_small_limits();
+    if (small && !small->groups.empty() && options_.first) {
+      line.end();
+      write(report_of(*small));
+      return;
+    }
+    const double searched = (hunted ? hunted->seconds : 0) + (small ? small->seconds : 0);
+    if (campaign_.budget) {
+      campaign_.budget = std::max(*campaign_.budget - searched, 0.0);
+    }
     CampaignResults results = run_campaign(invocation_.worlds.all(), campaign_);
     line.end();
     if (results.interrupted) {
@@ -99,8 +126,11 @@ class Gate {
     results.bare_loop_per_second = invocation_.worlds.bare_loops();
     results.notes = notes_;
     Report report = report_of(results);
+    report.seconds += searched;
+    if (small) {
+      add_to(report, "small limits", *small);
+    }
     if (hunted) {
-      report.seconds += hunted->seconds;
       add_to(report, *hunted);
     }
     write(report);
@@ -131,18 +161,39 @@ class Gate {
     hunted.seed = options_.seed;
     hunted.runs_max = runs * hunted.scenarios.size();
     if (options_.budget) {
-      hunted.budget = *options_.budget * share_of_hunt;
+      hunted.budget = *options_.budget * share_of_search;
     }
     hunted.stop_at_first = options_.first;
     hunted.is_interrupted = Interruption::happened;
     hunted.progress = campaign_.progress;
-    std::vector<std::unique_ptr<World>> owned;
-    std::vector<World*> worlds;
-    for (std::size_t each = 0; each < invocation_.worlds.all().size(); ++each) {
-      owned.push_back(std::make_unique<SimWorld>(sim_options_of_verbs));
-      worlds.push_back(owned.back().get());
+    return hunt(SimulatedWorlds(invocation_.worlds.all().size()).all(), hunted);
+  }
+
+  /// The site matrix with the small limits of the library, in the simulated kernel. Not if the
+  /// command line restricts faults or parameters.
+  std::optional<CampaignResults> run_with_small_limits() const {
+    CampaignOptions small = campaign_;
+    small.parameters = {{.name = std::string(limits_parameter), .value = "small"}};
+    std::erase_if(small.scenarios, [&](const Scenario* each) {
+      return each->kernel_only || !each->in_matrix() ||
+             !has_all(each->parameters, small.parameters);
+    });
+    if (small.scenarios.empty() || !options_.set.empty() || options_.no_draw ||
+        !options_.only.empty() || campaign_.only_ambients) {
+      return std::nullopt;
     }
-    return hunt(worlds, hunted);
+    small.ambients = {};
+    small.known = {};  // Of the usual limits
+    small.all_scenarios = false;
+    small.full = false;
+    small.share = 0;
+    small.probes = ProbeDemand::counted;
+    small.random_runs_max = 0;
+    small.memory = nullptr;
+    if (options_.budget) {
+      small.budget = *options_.budget * share_of_search;
+    }
+    return run_campaign(SimulatedWorlds(invocation_.worlds.all().size()).all(), small);
   }
 
   double usual_share() const {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -495,6 +496,43 @@ Report report_of(const CampaignResults& results) {
   }
   report.cases.push_back(case_of_completeness(results));
   return report;
+}
+
+void add_to(Report& report, std::string_view name, const CampaignResults& results) {
+  constexpr std::array by_gravity = {
+      Exit::clean, Exit::incomplete, Exit::not_deterministic, Exit::violation};
+  const std::vector<ViolationGroup> known = report.groups;
+  for (const ViolationGroup& each : results.groups) {
+    if (std::ranges::none_of(known, [&](const ViolationGroup& other) {
+          return other.scenario == each.scenario && other.claim == each.claim;
+        })) {
+      report.groups.push_back(each);
+    }
+  }
+  report.differences.insert(
+      report.differences.end(), results.differences.begin(), results.differences.end());
+  std::size_t sites = 0;
+  for (const ScenarioReport& each : results.scenarios) {
+    sites += each.sites;
+  }
+  const double share = results.seconds / std::max(report.seconds, 0.001);
+  report.after = fmt::format(
+                     "{}: {} sites, {} of {} faults executed, {} runs in {:.1f} s ({:.0f} % of the "
+                     "time); {} violations\n\n",
+                     name,
+                     sites,
+                     results.matrix.all.executed,
+                     results.matrix.all.total,
+                     results.runs,
+                     results.seconds,
+                     100 * share,
+                     results.violations) +
+                 report.after;
+  const Exit exit = exit_of(results);
+  if (std::ranges::find(by_gravity, exit) > std::ranges::find(by_gravity, report.exit)) {
+    report.exit = exit;
+    report.verdict = fmt::format("{}: {}", name, verdict_of(results));
+  }
 }
 
 }  // namespace lastref::harness

@@ -150,4 +150,8 @@ std::string verdict_of(const CampaignResults& results);
 /// Its tables for people, its counts for machines, and a case for each scenario.
 Report report_of(const CampaignResults& results);
 
+/// Adds the findings of another campaign, except of claims that the report has already; and one
+/// line of its counts, which begins with `name`. The report then has the more serious exit code.
+void add_to(Report& report, std::string_view name, const CampaignResults& results);
+
 }  // namespace lastref::harness
