@@ -397,15 +397,9 @@ TEST_P(StageProcesses, a_signal_that_no_process_sent_makes_a_crash) {
                                                             testing::EndsWith(" SIGINT"))))));
 }
 
-/// One of this many faults of a toy's matrix is tried in both worlds, and this many orders. Under
-/// AddressSanitizer a copy of a process costs as much as a hundred runs of a sim.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr std::size_t one_in = 401;
-constexpr std::uint64_t orders_tried = 3;
-#else
+/// One of this many faults of a toy's matrix is tried in both worlds, and this many orders.
 constexpr std::size_t one_in = 41;
 constexpr std::uint64_t orders_tried = 20;
-#endif
 
 /// Both worlds at once.
 class StageProcessesOfBoth : public testing::Test {
