@@ -92,13 +92,10 @@ add_custom_target(check_clang_tidy DEPENDS ${stamps_of_test})
 add_custom_target(tidy DEPENDS ${stamps})
 add_dependencies(tidy check_format)
 
-# In one tree only, the one with compile commands that clang understands.
-if(NOT LASTREF_SANITIZE)
-  add_test(NAME lint.format COMMAND ${every_source} --dry-run -Werror {} +)
-  set_tests_properties(lint.format PROPERTIES LABELS lint TIMEOUT 600)
-endif()
-# Some minutes on two cores where nothing has been read yet.
-if(NOT LASTREF_SANITIZE AND CMAKE_BUILD_TYPE STREQUAL RelWithDebInfo)
+add_test(NAME lint.format COMMAND ${every_source} --dry-run -Werror {} +)
+set_tests_properties(lint.format PROPERTIES LABELS lint TIMEOUT 600)
+# In one tree only, and some minutes on two cores where nothing has been read yet.
+if(CMAKE_BUILD_TYPE STREQUAL RelWithDebInfo)
   add_test(NAME lint.clang_tidy
     COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target check_clang_tidy -- -k 0)
   set_tests_properties(lint.clang_tidy PROPERTIES
