@@ -395,7 +395,7 @@ Status Cleaner::enter_below(Job& job, const os::PathAt& where, const std::string
   }
   // What may not be entered may still be empty.
   const bool is_refused = !entered && is_refusal(entered.error().code);
-  return is_refused && os_.remove_folder(where) ? ok() : entered;
+  return is_refused && os_.remove_folder(where) ? ok() : std::move(entered);
 }
 
 /// Makes the folder writable; true if its entries can be removed now. Tried only once: a later

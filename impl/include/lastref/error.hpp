@@ -22,20 +22,44 @@ struct Error {
   bool operator==(const Error&) const = default;
 };
 
-/// A tl::expected that the compiler does not let a caller drop.
+/// A tl::expected that the compiler does not let a caller drop. Its copies throw if an allocation
+/// fails; those of tl::expected end the program.
 template <typename T, typename E>
 class [[nodiscard]] Expected : public tl::expected<T, E> {
  public:
   using Unmarked = tl::expected<T, E>;
   using Unmarked::Unmarked;
 
+  static constexpr bool is_copyable = std::is_copy_constructible_v<Unmarked>;
+
   Expected() = default;
+  Expected(const Expected& other) requires is_copyable : Unmarked(copy_of(other)) {}
+  Expected(const Expected&) requires(!is_copyable) = delete;
+  Expected(Expected&&) = default;
+  Expected& operator=(const Expected& other) requires is_copyable {
+    return *this = Expected(other);
+  }
+  Expected& operator=(Expected&&) = default;
+  ~Expected() = default;
   // Members of tl::expected, such as map(), return unmarked values: a function can return them.
   // NOLINTNEXTLINE(google-explicit-constructor)
-  Expected(const Unmarked& unmarked) : Unmarked(unmarked) {}
+  Expected(const Unmarked& unmarked) : Unmarked(copy_of(unmarked)) {}
   // NOLINTNEXTLINE(google-explicit-constructor)
   Expected(Unmarked&& unmarked) noexcept(std::is_nothrow_move_constructible_v<Unmarked>)
       : Unmarked(std::move(unmarked)) {}
+
+ private:
+  /// Only moves into it, which needs no memory.
+  static Unmarked copy_of(const Unmarked& other) {
+    if (!other) {
+      return tl::unexpected<E>(other.error());
+    }
+    if constexpr (std::is_void_v<T>) {
+      return {};
+    } else {
+      return T(*other);
+    }
+  }
 };
 
 /// The operators of tl::expected are ambiguous for two Expected: one takes a value of any type.

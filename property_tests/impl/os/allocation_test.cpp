@@ -79,6 +79,29 @@ TEST_F(KernelAllocations_E10, an_error_may_come_without_its_subject) {
   });
 }
 
+TEST_F(KernelAllocations_E10, a_copy_of_a_result_throws) {
+  const Result<std::string> value = std::string(nowhere);
+  const Status error = failure(std::errc::permission_denied, nowhere);
+  fail_each_allocation([&](const Armed& armed) -> std::string {
+    int copies = 0;
+    armed([&] {
+      had_memory([&] { copies += Result<std::string>(value) == value ? 1 : 0; });
+      had_memory([&] { copies += Status(error) ? 0 : 1; });
+      had_memory([&] {
+        Status assigned = ok();
+        assigned = error;
+        copies += assigned ? 0 : 1;
+      });
+      had_memory([&] {
+        Result<std::string> assigned = failure(std::errc::permission_denied, {});
+        assigned = value;
+        copies += assigned == value ? 1 : 0;
+      });
+    });
+    return copies <= 4 ? "" : "more copies than were made";
+  });
+}
+
 TEST_F(KernelAllocations_E10, a_folder_is_read_or_the_call_fails) {
   for (const char* const name : {"one", "another with a name that is no short string"}) {
     folder_.make_folder(name);
