@@ -27,6 +27,12 @@ std::uint32_t Choices::pick(const Question& question) noexcept {
     --again_;
     return question.options == 1 ? 0 : answers_[answers_.size() - recorded_again_--];
   }
+  if (keeps_turns_ && !question.ready.empty()) {
+    turns_.push_back({.first = question.ready.front(),
+                      .may_stay = question.cost == Cost::preemption,
+                      .options = question.options,
+                      .question = answers_.size()});
+  }
   if (question.options == 1) {
     only_one(question);
     count(question, 0);
@@ -69,6 +75,7 @@ void Choices::begin() noexcept {
   answers_ = {};
   options_ = {};
   switches_ = {};
+  turns_ = {};
   running_ = 0;
   steps_of_ = {};
   other_questions_ = 0;

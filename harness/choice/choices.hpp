@@ -50,6 +50,10 @@ class Choices {
   const std::vector<std::uint32_t>& options() const noexcept { return options_; }
   /// The answers other than 0.
   const Switches& switches() const noexcept { return switches_; }
+  /// All questions about actors, if they are kept.
+  const std::vector<Turn>& turns() const noexcept { return turns_; }
+  /// From the next `begin` on.
+  void keep_turns() noexcept { keeps_turns_ = true; }
 
   /// Clears the record: a new run begins. Releases `hold`.
   void begin() noexcept;
@@ -75,6 +79,8 @@ class Choices {
   std::vector<std::uint32_t> answers_;
   std::vector<std::uint32_t> options_;
   Switches switches_;
+  bool keeps_turns_ = false;
+  std::vector<Turn> turns_;
   std::uint32_t running_ = 0;            ///< The actor that was chosen last
   std::vector<std::uint32_t> steps_of_;  ///< How often each actor was chosen
   std::uint32_t other_questions_ = 0;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <unordered_set>
 #include <utility>
 
 #include "harness/choice/choices.hpp"
@@ -25,17 +26,45 @@ std::uint64_t steps_of(const RunEstimate& estimate) {
   return sum == 0 ? steps_usual : sum;
 }
 
-/// `count` random steps of a run.
-std::set<std::uint64_t> random_steps(std::uint64_t& chance,
-                                     std::uint64_t count,
-                                     const RunEstimate& estimate) {
-  std::set<std::uint64_t> steps;
-  const std::uint64_t all = steps_of(estimate);
-  for (std::uint64_t each = 0; each < count; ++each) {
-    steps.insert(next_random(chance) % all);
+/// Random places of a run. In three seeds of four they are at steps on objects that several actors
+/// use: to change the order elsewhere is mostly to change it at the next such step.
+class RandomSteps {
+ public:
+  RandomSteps(std::uint64_t& chance, std::uint64_t count, const RunEstimate& estimate) {
+    std::uint64_t all = steps_of(estimate);
+    if (next_random(chance) % 4 != 0 && !estimate.empty()) {
+      std::map<std::uint64_t, std::pair<std::uint32_t, std::uint64_t>> users;
+      for (const ActorSteps& each : estimate) {
+        auto& [actors, steps] = users[each.object];
+        ++actors;
+        steps += each.steps;
+      }
+      all = 1;
+      for (const auto& [object, used] : users) {
+        if (object == 0 || used.first < 2) {
+          of_one_actor_.insert(object);
+        } else {
+          all += used.second;
+        }
+      }
+    }
+    for (std::uint64_t each = 0; each < count; ++each) {
+      places_.insert(next_random(chance) % all);
+    }
   }
-  return steps;
-}
+
+  /// Whether the step is at one of them. To be called for each step.
+  bool reach(const NextStep& step) {
+    return !of_one_actor_.contains(step.object) && places_.contains(place_++);
+  }
+  /// One more, after as many that count.
+  void add_after(std::uint64_t count) { places_.insert(place_ + count); }
+
+ private:
+  std::unordered_set<std::uint64_t> of_one_actor_;  ///< Objects; steps on them do not count.
+  std::set<std::uint64_t> places_;
+  std::uint64_t place_ = 0;
+};
 
 /// The number of steps after a fault until a policy with few changes makes another one: 0 in half
 /// of the cases, 1 in a quarter, ... Mostly it is the next step of the failed actor that is raced
@@ -70,15 +99,14 @@ class Sticky final : public SchedulePolicy {
 class Delays final : public SchedulePolicy {
  public:
   Delays(std::uint64_t seed, const RunEstimate& estimate)
-      : chance_(seed),
-        steps_(random_steps(chance_, 1 + next_random(chance_) % delays_max, estimate)) {}
+      : chance_(seed), steps_(chance_, 1 + next_random(chance_) % delays_max, estimate) {}
 
-  void fault_struck() override { steps_.insert(step_ + aftermath(chance_)); }
+  void fault_struck() override { steps_.add_after(aftermath(chance_)); }
 
  private:
   /// A preemption that falls on a step without an alternative is made at the next that has one.
   std::size_t pick(std::span<const ReadyActor> ready, bool) override {
-    due_ += steps_.contains(step_++) ? 1U : 0U;
+    due_ += steps_.reach(ready.front().step) ? 1U : 0U;
     if (due_ == 0 || ready.size() == 1) {
       return usual(ready);
     }
@@ -99,9 +127,8 @@ class Delays final : public SchedulePolicy {
   }
 
   std::uint64_t chance_;
-  std::set<std::uint64_t> steps_;
+  RandomSteps steps_;
   std::set<std::uint32_t> paused_;
-  std::uint64_t step_ = 0;
   std::uint32_t due_ = 0;
 };
 
@@ -222,13 +249,13 @@ class Postpone final : public SchedulePolicy {
 class Pct final : public SchedulePolicy {
  public:
   Pct(std::uint64_t seed, const RunEstimate& estimate)
-      : chance_(seed), changes_(random_steps(chance_, pct_depth - 1, estimate)) {}
+      : chance_(seed), changes_(chance_, pct_depth - 1, estimate) {}
 
-  void fault_struck() override { changes_.insert(step_ + aftermath(chance_)); }
+  void fault_struck() override { changes_.add_after(aftermath(chance_)); }
 
  private:
   std::size_t pick(std::span<const ReadyActor> ready, bool may_stay) override {
-    if (changes_.contains(step_++) && may_stay) {
+    if (changes_.reach(ready.front().step) && may_stay) {
       yielded(ready.front().actor);
     }
     return static_cast<std::size_t>(
@@ -249,8 +276,7 @@ class Pct final : public SchedulePolicy {
   }
 
   std::uint64_t chance_;
-  std::set<std::uint64_t> changes_;
-  std::uint64_t step_ = 0;
+  RandomSteps changes_;
   std::int64_t lowest_ = -1;
   std::map<std::uint32_t, std::int64_t> priorities_;
 };

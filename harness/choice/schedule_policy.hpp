@@ -39,6 +39,14 @@ struct ReadyActor {
   NextStep step = {};
 };
 
+/// A question about which actor continues, by its first option.
+struct Turn {
+  ReadyActor first;
+  bool may_stay = false;      ///< It is the running actor, before its next step.
+  std::uint32_t options = 1;  ///< The number of options; 1: the question is not recorded.
+  std::size_t question = 0;   ///< How many recorded questions are before it
+};
+
 /// The number of steps of an actor on one object.
 struct ActorSteps {
   std::uint32_t actor = 0;

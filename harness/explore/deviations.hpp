@@ -18,7 +18,8 @@ struct Deviation {
 };
 
 /// Those of a clean run that had an estimate, in random order: neighbours in a run mostly have the
-/// same result.
+/// same result. If its turns are known, those come first that change the order of steps on an
+/// object of several actors, and of each such place one before the second of another.
 std::vector<Deviation> deviations_of(const Outcome& clean, std::uint64_t chance);
 
 /// Sets the answers or switches of the plan.

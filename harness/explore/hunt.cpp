@@ -13,9 +13,9 @@
 
 #include "harness/choice/choices.hpp"
 #include "harness/explore/deviations.hpp"
+#include "harness/explore/fault_draw.hpp"
 #include "harness/explore/hunt_state.hpp"
 #include "harness/explore/jobs.hpp"
-#include "harness/explore/matrix.hpp"
 #include "harness/explore/site_matrix.hpp"
 #include "harness/platform/clock.hpp"
 
@@ -42,7 +42,6 @@ struct Quarry {
   const Scenario* scenario = nullptr;
   bool is_started = false;
   bool is_known = false;  ///< Its clean run is over.
-  std::vector<Fault> faults;
   std::shared_ptr<const RunEstimate> estimate;
   std::vector<Deviation> deviations;
   std::size_t deviations_given = 0;
@@ -67,7 +66,7 @@ bool has_form(const Scenario& scenario) {
 class Hunt {
  public:
   Hunt(std::span<World* const> worlds, const HuntOptions& options)
-      : worlds_(worlds), options_(options), started_(now()) {
+      : worlds_(worlds), options_(options), started_(now()), faults_(options.scenarios.size()) {
     for (const PolicyName each : options.policies) {
       results_.policies.push_back({.name = each});
     }
@@ -122,11 +121,11 @@ class Hunt {
   bool draws_text(const Quarry& quarry) const;
   Job clean_job(std::size_t index) const;
   Job job_of(const HuntState::UnderWay& run, std::optional<PolicyName> policy) const;
-  Plan draw(const Quarry& quarry, std::uint64_t number, std::optional<PolicyName> policy) const;
+  Plan draw(std::size_t index, std::uint64_t number, std::optional<PolicyName> policy) const;
   bool has_policy(PolicyName name) const;
   PolicyName draw_policy(std::uint64_t& chance) const;
   bool is_new(const Job& job, const Outcome& outcome);
-  void learn(Quarry& quarry, HuntedScenario& row, const Outcome& clean) const;
+  void learn(std::size_t index, const Outcome& clean);
   std::size_t add_violations(Quarry& quarry, const Done& done);
   void account(const Done& done);
   void note_moment();
@@ -136,6 +135,7 @@ class Hunt {
   double started_;
   HuntResults results_;
   std::vector<Quarry> quarries_;
+  FaultDraw faults_;
   std::size_t turn_ = 0;
   std::uint64_t left_in_turn_ = 1;
   std::uint64_t given_ = 0;
@@ -180,11 +180,7 @@ void Hunt::repeat_clean_runs() {
        },
        .scenario_of = [this](std::size_t at) -> const Scenario& { return *quarries_[at].scenario; },
        .is_new = [](const Job&, const Outcome&) { return false; },
-       .done =
-           [this](Done&& done) {
-             const std::size_t at = done.job.scenario;
-             learn(quarries_[at], results_.scenarios[at], done.outcome);
-           }});
+       .done = [this](Done&& done) { learn(done.job.scenario, done.outcome); }});
 }
 
 HuntState Hunt::state() const {
@@ -282,6 +278,7 @@ Job Hunt::clean_job(std::size_t index) const {
   job.plan.wants_crossings = true;
   job.plan.wants_allocations = options_.has_faults;
   job.plan.wants_estimate = true;
+  job.plan.wants_turns = true;
   job.plan.parameters = unusual(quarries_[index].scenario->parameters, options_.parameters);
   return job;
 }
@@ -295,7 +292,7 @@ Job Hunt::job_of(const HuntState::UnderWay& run, std::optional<PolicyName> polic
     apply(quarry.deviations[run.index], job.plan);
     job.plan.parameters = unusual(quarry.scenario->parameters, options_.parameters);
   } else {
-    job.plan = draw(quarry, run.index, policy);
+    job.plan = draw(run.scenario, run.index, policy);
   }
   job.plan.wants_estimate = true;
   return job;
@@ -308,9 +305,8 @@ bool Hunt::draws_text(const Quarry& quarry) const {
   return options_.draws_parameters && has_form(*quarry.scenario) && given_ % deviations_one_in != 0;
 }
 
-Plan Hunt::draw(const Quarry& quarry,
-                std::uint64_t number,
-                std::optional<PolicyName> policy) const {
+Plan Hunt::draw(std::size_t index, std::uint64_t number, std::optional<PolicyName> policy) const {
+  const Quarry& quarry = quarries_[index];
   std::uint64_t chance = options_.seed;
   chance = next_random(chance) + number;
   Plan plan;
@@ -318,10 +314,10 @@ Plan Hunt::draw(const Quarry& quarry,
   plan.estimate = quarry.estimate;
   const std::uint64_t kind = next_random(chance) % kinds_of_run;
   const std::size_t faults = kind < 2 ? 0 : kind < kinds_of_run - 1 ? 1 : 2;
-  for (std::size_t each = 0; each < faults && !quarry.faults.empty(); ++each) {
-    const Fault& fault = quarry.faults[next_random(chance) % quarry.faults.size()];
-    if (std::ranges::find(plan.faults, fault) == plan.faults.end()) {
-      plan.faults.push_back(fault);
+  for (std::size_t each = 0; each < faults; ++each) {
+    const std::optional<Fault> fault = faults_.draw(index, chance);
+    if (fault && std::ranges::find(plan.faults, *fault) == plan.faults.end()) {
+      plan.faults.push_back(*fault);
     }
   }
   // The draws themselves decide about a text, of which there are more than of all others.
@@ -400,16 +396,17 @@ bool Hunt::is_new(const Job& job, const Outcome& outcome) {
   return any;
 }
 
-void Hunt::learn(Quarry& quarry, HuntedScenario& row, const Outcome& clean) const {
+void Hunt::learn(std::size_t index, const Outcome& clean) {
+  Quarry& quarry = quarries_[index];
   quarry.is_known = true;
   quarry.estimate = clean.estimate;
   quarry.deviations = deviations_of(clean, options_.seed);
-  row.deviations.total = quarry.deviations.size();
+  results_.scenarios[index].deviations.total = quarry.deviations.size();
   quarry.runs_in_turn = runs_in_turn_of(quarry.deviations.size());
   if (options_.has_faults && quarry.scenario->in_matrix()) {
     std::vector<Crossing> all = clean.crossings;
     all.insert(all.end(), clean.allocations.begin(), clean.allocations.end());
-    quarry.faults = scenario_matrix_of(std::move(all)).faults;
+    faults_.learn(index, scenario_matrix_of(all));
   }
 }
 
@@ -448,7 +445,7 @@ void Hunt::account(const Done& done) {
   ++row.runs;
   row.seconds += done.seconds;
   if (done.job.phase == CampaignPhase::clean) {
-    learn(quarry, row, done.outcome);
+    learn(done.job.scenario, done.outcome);
   }
   row.deviations.executed += done.job.phase == CampaignPhase::matrix ? 1U : 0U;
   const std::size_t before = quarry.orders.size();

@@ -47,6 +47,7 @@ struct Plan {
   bool wants_results = false;
   bool wants_allocations = false;  ///< Fill Outcome::allocations.
   bool wants_estimate = false;     ///< Fill estimate and, in the simulated kernel, conflicts.
+  bool wants_turns = false;        ///< Fill Outcome::turns, in the simulated kernel.
   bool wants_log = false;          ///< Fill Outcome::log.
   /// Of the scenario's parameters, those that have another value than usual.
   ParameterValues parameters = {};
@@ -99,6 +100,7 @@ struct Outcome {
   std::shared_ptr<const RunEstimate> estimate;
   /// With an estimate, in the simulated kernel: hashes of the orders of conflicting steps. Sorted.
   std::vector<std::uint64_t> conflicts;
+  std::vector<Turn> turns;      ///< In order
   std::shared_ptr<RunLog> log;  ///< If it was wanted.
 };
 

@@ -207,7 +207,7 @@ bool may_share(const Scenario& scenario, const Plan& plan) {
   const bool stays = &scenario >= all.data() && &scenario < all.data() + all.size();
   // Big ones have few runs. Those that note all calls, steps or allocations do so from the start.
   return stays && scenario.in_matrix() && plan.ambient.empty() && !plan.wants_crossings &&
-         !plan.wants_log && (!plan.wants_allocations || plan.wants_aftermath);
+         !plan.wants_log && !plan.wants_turns && (!plan.wants_allocations || plan.wants_aftermath);
 }
 
 }  // namespace
@@ -229,7 +229,11 @@ SimWorld::SimWorld(SimOptions options)
 SimWorld::~SimWorld() = default;
 
 Outcome SimWorld::run(const Scenario& scenario, const Plan& plan) {
-  return run(scenario, plan, *choices_of(plan), Sharing::allowed);
+  const std::unique_ptr<Choices> choices = choices_of(plan);
+  if (plan.wants_turns) {
+    choices->keep_turns();
+  }
+  return run(scenario, plan, *choices, Sharing::allowed);
 }
 
 /// Choices that enumerate need to be asked each question as it is, and once.
@@ -335,6 +339,7 @@ Outcome SimWorld::outcome_of_run(sim::WholeRun& whole, const Plan& plan) {
     outcome.estimate = std::make_shared<RunEstimate>(run.machine.scheduler.steps_taken());
     outcome.conflicts = run.machine.scheduler.conflicts();
   }
+  outcome.turns = choices.turns();
   if (judged.log != nullptr) {
     outcome.log = std::make_shared<RunLog>(*judged.log);
     outcome.log->steps = run.steps;
