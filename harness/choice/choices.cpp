@@ -130,6 +130,9 @@ std::uint32_t SwitchChoices::answer(const Question& question) noexcept {
                              : std::ranges::find(paused_, each.actor) == paused_.end();
   };
   const auto to = std::ranges::find_if(question.ready, is_wanted);
+  if (wanted != nullptr && to != question.ready.end()) {
+    std::erase(paused_, to->actor);
+  }
   return to == question.ready.end() ? 0 : static_cast<std::uint32_t>(to - question.ready.begin());
 }
 

@@ -14,8 +14,9 @@ namespace lastref::harness {
 struct Switch {
   enum class Kind : std::uint8_t {
     actor,  ///< Before step `step` of `from`, or where it cannot continue after it, `to` runs.
-    pause,  ///< From step `step` of `from` on, it runs only when no other actor can.
-    other   ///< The `step`th question that is not about actors has the answer `to`.
+    /// From step `step` of `from` on, it runs only when no other can. A switch to it ends that.
+    pause,
+    other  ///< The `step`th question that is not about actors has the answer `to`.
   };
   Kind kind = Kind::actor;
   std::uint32_t from = 0;

@@ -1,4 +1,5 @@
-// Deviations: all schedules of a scenario that differ from the usual one in one place.
+// Deviations: the schedules of a scenario that differ from the usual one in one place, and those
+// that take a step of one actor between two of another one.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +11,21 @@
 
 namespace lastref::harness {
 
-/// One answer other than the usual one, or the pause of one actor.
+/// One answer other than the usual one, or the pause of one actor, or its pause until another actor
+/// is about to take a conflicting step.
 struct Deviation {
   std::size_t question = 0;
   std::uint32_t answer = 0;
-  Switches pause = {};  ///< Empty: it is an answer.
+  Switches switches = {};  ///< Empty: it is an answer.
 };
 
-/// Those of a clean run that had an estimate, in random order: neighbours in a run mostly have the
-/// same result. If its turns are known, those come first that change the order of steps on an
-/// object of several actors, and of each such place one before the second of another.
+/// Of one scenario, in which the conflicting pairs of steps may be many.
+inline constexpr std::size_t conflicts_max = 1000;
+
+/// Those of a clean run that had an estimate, in random order. If its turns are known, those come
+/// first that change the order of steps on an object of several actors, and of each such place one
+/// before the second of another; and there are up to `conflicts_max` that pause an actor before a
+/// step until another one is about to take a later step that conflicts with it.
 std::vector<Deviation> deviations_of(const Outcome& clean, std::uint64_t chance);
 
 /// Sets the answers or switches of the plan.

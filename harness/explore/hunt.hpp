@@ -1,11 +1,11 @@
 // Hunt: searches the schedules of scenarios in the simulated kernel for violations.
 //
 // It takes the scenarios in turn. Of each it alternates between two searches. One tries all single
-// deviations from the usual order, which are few and show every race that one preemption shows. It
-// begins at steps on objects of several actors. The other draws runs: a schedule policy, values of
-// parameters, and in most runs a fault or two of the matrix, more often at moments that few
-// scenarios have. A policy is drawn more often if its runs have had orders of conflicting steps
-// that no run had before.
+// deviations from the usual order, which are few and show every race that one preemption shows, and
+// the pauses of an actor until another one is about to take a conflicting step. The other draws
+// runs: a schedule policy, values of parameters, and in most runs a fault or two of the matrix,
+// more often at moments that few scenarios have. A policy is drawn more often if its runs have had
+// orders of conflicting steps that no run had before.
 //
 // The run `number` of a seed is always the same in its scenario and parameters, and in its faults
 // once the clean runs of all scenarios are over, but its policy depends on the runs before it. Each
@@ -64,7 +64,7 @@ struct HuntOptions {
 struct HuntedScenario {
   std::string name;
   std::uint64_t runs = 0;
-  Count deviations = {};       ///< Single ones
+  Count deviations = {};       ///< See deviations.hpp
   std::size_t orders = 0;      ///< Different orders of conflicting steps
   std::size_t violations = 0;  ///< Runs
   double seconds = 0;

@@ -233,5 +233,13 @@ TEST(Switches, keep_their_meaning_when_others_are_left_out) {
   EXPECT_GT(most, 1U);
 }
 
+TEST(Switches, to_a_paused_actor_end_its_pause) {
+  const Switch pause{.kind = Switch::Kind::pause, .from = 0, .step = 2};
+  SwitchChoices paused({pause});
+  EXPECT_EQ(order_of_conflicting_steps(paused, 3, 3), "abbbaa");
+  SwitchChoices resumed({pause, {.from = 1, .step = 2, .to = 0}});
+  EXPECT_EQ(order_of_conflicting_steps(resumed, 3, 3), "abaabb");
+}
+
 }  // namespace
 }  // namespace lastref::harness
