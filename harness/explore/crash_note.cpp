@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <cstddef>
 #include <string_view>
@@ -15,6 +16,8 @@ constexpr std::size_t stack_size = 64UL << 10U;
 
 pid_t told_of = 0;  // A copy of this process dies in the usual way.
 thread_local std::string note;
+std::atomic_flag is_told;
+thread_local bool is_telling = false;
 // NOLINTNEXTLINE(*-avoid-c-arrays): of the thread, and as large as a stack
 thread_local std::byte stack[stack_size];
 
@@ -29,10 +32,15 @@ void say(std::string_view text) noexcept {
 }
 
 void tell(int number) {
-  if (::getpid() != told_of || note.empty()) {
-    ::raise(number);  // The default action is back.
+  if (::getpid() != told_of || note.empty() || is_telling) {
+    ::signal(number, SIG_DFL);
+    ::raise(number);
     return;
   }
+  while (is_told.test_and_set()) {
+    ::pause();  // The thread that crashed first ends the process.
+  }
+  is_telling = true;
   std::array<char, 2> digits = {static_cast<char>('0' + number / 10 % 10),
                                 static_cast<char>('0' + number % 10)};
   say(note);
@@ -48,7 +56,7 @@ CrashesAreTold::CrashesAreTold() noexcept {
   told_of = ::getpid();
   struct sigaction action {};
   action.sa_handler = tell;
-  action.sa_flags = static_cast<int>(SA_ONSTACK | SA_RESETHAND);
+  action.sa_flags = static_cast<int>(SA_ONSTACK);
   for (const int number : deadly) {
     struct sigaction before {};
     if (::sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_DFL) {

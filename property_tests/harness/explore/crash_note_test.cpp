@@ -2,10 +2,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <barrier>
 #include <csignal>
 #include <cstdlib>
 #include <optional>
 #include <span>
+#include <thread>
 #include <utility>
 
 #include <gmock/gmock.h>
@@ -43,6 +45,25 @@ TEST(CrashNote, tells_the_run_and_the_command_that_repeats_it) {
               AllOf(HasSubstr("VIOLATION toys/one"),
                     HasSubstr("lastref replay toys/one --seed 7"),
                     HasSubstr(" 06")));
+}
+
+TEST(CrashNote, is_whole_if_two_threads_crash) {
+  const auto crash = [] {
+    ::dup2(STDERR_FILENO, STDOUT_FILENO);
+    std::barrier both(2);
+    const auto run_and_crash = [&both] {
+      run_one([&both](const Scenario&, const Plan&) -> Outcome {
+        both.arrive_and_wait();
+        std::abort();
+      });
+    };
+    std::thread other(run_and_crash);
+    run_and_crash();
+    other.join();
+  };
+  for (int each = 0; each < 20; ++each) {
+    EXPECT_EXIT(crash(), testing::ExitedWithCode(1), HasSubstr("1 violation"));
+  }
 }
 
 TEST(CrashNote, is_not_of_a_copy_of_the_process_which_dies_by_itself) {
