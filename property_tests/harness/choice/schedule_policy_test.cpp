@@ -234,11 +234,11 @@ TEST(Switches, keep_their_meaning_when_others_are_left_out) {
 }
 
 TEST(Switches, to_a_paused_actor_end_its_pause) {
-  const Switch pause{.kind = Switch::Kind::pause, .from = 0, .step = 2};
+  const Switch pause{.kind = Switch::Kind::pause, .from = 1, .step = 2};
   SwitchChoices paused({pause});
-  EXPECT_EQ(order_of_conflicting_steps(paused, 3, 3), "abbbaa");
-  SwitchChoices resumed({pause, {.from = 1, .step = 2, .to = 0}});
-  EXPECT_EQ(order_of_conflicting_steps(resumed, 3, 3), "abaabb");
+  EXPECT_EQ(order_of_conflicting_steps(paused, 3, 3), "baaabb");
+  SwitchChoices resumed({pause, {.from = 0, .step = 2, .to = 1}});
+  EXPECT_EQ(order_of_conflicting_steps(resumed, 3, 3), "babbaa");
 }
 
 }  // namespace
