@@ -88,19 +88,19 @@ std::string quoted(std::string_view argument) {
 std::string set_options(std::span<const ParameterValue> parameters) {
   std::string options;
   for (const ParameterValue& each : parameters) {
-    options += " --set " + quoted(to_text(each));
+    options += " --set " + harness::quoted(to_text(each));
   }
   return options;
 }
 
 std::string replay_command(std::string_view scenario, const Plan& plan, std::string_view world) {
-  std::string command = "lastref replay " + quoted(scenario);
+  std::string command = "lastref replay " + harness::quoted(scenario);
   if (!plan.ambient.empty()) {
-    command += " --ambient " + quoted(plan.ambient);
+    command += " --ambient " + harness::quoted(plan.ambient);
   }
   command += set_options(plan.parameters);
   for (const Fault& fault : plan.faults) {
-    command += " --fault " + quoted(to_text(fault));
+    command += " --fault " + harness::quoted(to_text(fault));
   }
   if (const std::string choices = to_text(plan.choices); !choices.empty()) {
     command += " --choices " + choices;

@@ -35,11 +35,13 @@ class [[nodiscard]] Expected : public tl::expected<T, E> {
   Expected() = default;
   Expected(const Expected& other) requires is_copyable : Unmarked(copy_of(other)) {}
   Expected(const Expected&) requires(!is_copyable) = delete;
+  // NOLINTBEGIN(performance-noexcept-move-constructor): they are, where those of T are.
   Expected(Expected&&) = default;
   Expected& operator=(const Expected& other) requires is_copyable {
     return *this = Expected(other);
   }
   Expected& operator=(Expected&&) = default;
+  // NOLINTEND(performance-noexcept-move-constructor)
   ~Expected() = default;
   // Members of tl::expected, such as map(), return unmarked values: a function can return them.
   // NOLINTNEXTLINE(google-explicit-constructor)
