@@ -19,7 +19,7 @@ thread_local std::string note;
 std::atomic_flag is_told;
 thread_local bool is_telling = false;
 // NOLINTNEXTLINE(*-avoid-c-arrays): of the thread, and as large as a stack
-thread_local std::byte stack[stack_size];
+alignas(std::max_align_t) thread_local std::byte stack[stack_size];
 
 void say(std::string_view text) noexcept {
   while (!text.empty()) {
