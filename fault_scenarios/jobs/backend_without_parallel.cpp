@@ -2,6 +2,7 @@
 #include "fault_scenarios/support/array_travel.hpp"
 #include "fault_scenarios/support/jobs.hpp"
 #include "harness/scenario/registered_scenario.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -22,25 +23,29 @@ std::vector<Outcome<List>> outcomes_of(Stage& stage,
                                        const std::string& operation,
                                        ProcessBackend& backend,
                                        std::vector<Batch> batches) {
-  std::vector<Outcome<List>> outcomes;
+  // Until it is known, each is that an allocation of the operation has failed.
+  std::vector<Outcome<List>> outcomes(
+      batches.size(), tl::unexpected<Failure>(Failure(os::no_memory(operation).value())));
   may_fail(stage.product().operation(operation, [&] {
-    std::vector<FuturePtr> futures;
-    for (Batch& batch : batches) {
-      auto sent = backend.apply_async(std::move(batch), nullptr);
-      if (sent) {
-        futures.push_back(*std::move(sent));
-      } else {
-        outcomes.emplace_back(tl::unexpected(std::move(sent).error()));
+    return os::within_memory(operation, [&] {
+      std::vector<FuturePtr> futures(batches.size());
+      for (std::size_t at = 0; at < batches.size(); ++at) {
+        auto sent = backend.apply_async(std::move(batches[at]), nullptr);
+        if (sent) {
+          futures[at] = *std::move(sent);
+        } else {
+          outcomes[at] = tl::unexpected<Failure>(std::move(sent).error());
+        }
       }
-    }
-    for (const FuturePtr& future : futures) {
-      outcomes.push_back(future->get());
-    }
-    Status last;
-    for (const Outcome<List>& outcome : outcomes) {
-      last = first_failure({last, status_of(outcome)});
-    }
-    return last;
+      Status last;
+      for (std::size_t at = 0; at < futures.size(); ++at) {
+        if (futures[at] != nullptr) {
+          outcomes[at] = futures[at]->get();
+        }
+        last = first_failure({last, status_of(outcomes[at])});
+      }
+      return last;
+    });
   }));
   return outcomes;
 }
