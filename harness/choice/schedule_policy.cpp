@@ -26,25 +26,31 @@ std::uint64_t steps_of(const RunEstimate& estimate) {
   return sum == 0 ? steps_usual : sum;
 }
 
+/// By object that several actors use: the steps of all of them.
+std::map<std::uint64_t, std::uint64_t> shared_steps(const RunEstimate& estimate) {
+  std::map<std::uint64_t, std::uint64_t> steps;
+  std::map<std::uint64_t, std::uint32_t> users;
+  for (const ActorSteps& each : estimate) {
+    steps[each.object] += each.steps;
+    ++users[each.object];
+  }
+  std::erase_if(steps, [&](const auto& each) { return each.first == 0 || users[each.first] < 2; });
+  return steps;
+}
+
 /// Random places of a run. In three seeds of four they are at steps on objects that several actors
-/// use: to change the order elsewhere is mostly to change it at the next such step.
+/// use, if there are any: to change the order elsewhere is mostly to change it at the next such
+/// step.
 class RandomSteps {
  public:
   RandomSteps(std::uint64_t& chance, std::uint64_t count, const RunEstimate& estimate) {
     std::uint64_t all = steps_of(estimate);
-    if (next_random(chance) % 4 != 0 && !estimate.empty()) {
-      std::map<std::uint64_t, std::pair<std::uint32_t, std::uint64_t>> users;
+    const auto shared = shared_steps(estimate);
+    if (next_random(chance) % 4 != 0 && !shared.empty()) {
       for (const ActorSteps& each : estimate) {
-        auto& [actors, steps] = users[each.object];
-        ++actors;
-        steps += each.steps;
-      }
-      all = 1;
-      for (const auto& [object, used] : users) {
-        if (object == 0 || used.first < 2) {
-          of_one_actor_.insert(object);
-        } else {
-          all += used.second;
+        if (!shared.contains(each.object)) {
+          all -= each.steps;
+          of_one_actor_.insert(each.object);
         }
       }
     }
@@ -136,14 +142,8 @@ class Delays final : public SchedulePolicy {
 /// races, and they are few among all steps.
 class Postpone final : public SchedulePolicy {
  public:
-  Postpone(std::uint64_t seed, const RunEstimate& estimate) : chance_(seed) {
-    std::map<std::uint64_t, std::set<std::uint32_t>> users;
-    for (const ActorSteps& each : estimate) {
-      users[each.object].insert(each.actor);
-      steps_[each.object] += each.steps;
-    }
-    std::erase_if(
-        steps_, [&](const auto& each) { return each.first == 0 || users[each.first].size() < 2; });
+  Postpone(std::uint64_t seed, const RunEstimate& estimate)
+      : chance_(seed), steps_(shared_steps(estimate)) {
     expected_ = 1 + next_random(chance_) % postponements_max;
     all_steps_ = steps_of(estimate);
     has_priorities_ = next_random(chance_) % 2 == 0;
@@ -310,15 +310,11 @@ class Pos final : public SchedulePolicy {
 class Surw final : public SchedulePolicy {
  public:
   Surw(std::uint64_t seed, const RunEstimate& estimate) : chance_(seed) {
-    std::map<std::uint64_t, std::uint32_t> users;
-    for (const ActorSteps& each : estimate) {
-      users[each.object] += each.object == 0 ? 0U : 1U;
-    }
-    std::erase_if(users, [](const auto& each) { return each.second < 2; });
-    if (!users.empty()) {
-      object_ =
-          std::next(users.begin(), static_cast<std::ptrdiff_t>(next_random(chance_) % users.size()))
-              ->first;
+    const auto shared = shared_steps(estimate);
+    if (!shared.empty()) {
+      object_ = std::next(shared.begin(),
+                          static_cast<std::ptrdiff_t>(next_random(chance_) % shared.size()))
+                    ->first;
     }
     for (const ActorSteps& each : estimate) {
       if (object_ == 0 || each.object == object_) {
