@@ -124,7 +124,7 @@ HuntState state_after(const std::vector<Scenario>& scenarios,
 }
 
 TEST(Hunt, finds_a_race_of_one_preemption_among_the_single_deviations) {
-  const HuntResults report = hunted({seen_in_between({1})}, {.runs_max = 1000});
+  const HuntResults report = hunted({seen_in_between({1})}, {.runs_max = 300});
   ASSERT_EQ(report.violations.size(), 1U);
   EXPECT_EQ(report.violations.front().claim, "toy: no file is in between");
   EXPECT_TRUE(report.violations.front().repeats);
