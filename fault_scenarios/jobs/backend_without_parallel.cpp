@@ -1,8 +1,9 @@
 // Backends used without a Parallel: a restarted one, and a broken one.
+#include <new>
+
 #include "fault_scenarios/support/array_travel.hpp"
 #include "fault_scenarios/support/jobs.hpp"
 #include "harness/scenario/registered_scenario.hpp"
-#include "impl/os/within_memory.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -23,11 +24,11 @@ std::vector<Outcome<List>> outcomes_of(Stage& stage,
                                        const std::string& operation,
                                        ProcessBackend& backend,
                                        std::vector<Batch> batches) {
+  const Error no_memory{.code = std::errc::not_enough_memory, .call = {}, .subject = operation};
   // Until it is known, each is that an allocation of the operation has failed.
-  std::vector<Outcome<List>> outcomes(
-      batches.size(), tl::unexpected<Failure>(Failure(os::no_memory(operation).value())));
-  may_fail(stage.product().operation(operation, [&] {
-    return os::within_memory(operation, [&] {
+  std::vector<Outcome<List>> outcomes(batches.size(), tl::unexpected<Failure>(no_memory));
+  may_fail(stage.product().operation(operation, [&]() -> Status {
+    try {
       std::vector<FuturePtr> futures(batches.size());
       for (std::size_t at = 0; at < batches.size(); ++at) {
         auto sent = backend.apply_async(std::move(batches[at]), nullptr);
@@ -45,7 +46,9 @@ std::vector<Outcome<List>> outcomes_of(Stage& stage,
         last = first_failure({last, status_of(outcomes[at])});
       }
       return last;
-    });
+    } catch (const std::bad_alloc&) {  // Of a copy that is made here
+      return tl::unexpected(no_memory);
+    }
   }));
   return outcomes;
 }
