@@ -14,11 +14,13 @@ constexpr std::chrono::milliseconds time_of_tries{900};
 /// Waits in the middle for the end of its context.
 Status dump(Stage& stage, TemporaryResources& resources) {
   return stage.product().operation("dump", [&]() -> Status {
-    return status_of(resources.publish([&](os::Fd file) {
+    auto published = resources.publish([&](os::Fd file) {
       stage.tell("a dump has begun");
       stage.await("the context has ended");
       return write_npy(stage.os(), file, numbered());
-    }));
+    });
+    // Moved, for a copy of the error may find no memory.
+    return published ? ok() : Status(tl::unexpected(std::move(published).error()));
   });
 }
 
