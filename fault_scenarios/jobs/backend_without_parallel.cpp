@@ -24,7 +24,7 @@ std::vector<Outcome<List>> outcomes_of(Stage& stage,
                                        const std::string& operation,
                                        ProcessBackend& backend,
                                        std::vector<Batch> batches) {
-  const Error no_memory{.code = std::errc::not_enough_memory, .call = {}, .subject = operation};
+  Error no_memory{.code = std::errc::not_enough_memory, .call = {}, .subject = operation};
   // Until it is known, each is that an allocation of the operation has failed.
   std::vector<Outcome<List>> outcomes(batches.size(), tl::unexpected<Failure>(no_memory));
   may_fail(stage.product().operation(operation, [&]() -> Status {
@@ -46,8 +46,9 @@ std::vector<Outcome<List>> outcomes_of(Stage& stage,
         last = first_failure({last, status_of(outcomes[at])});
       }
       return last;
-    } catch (const std::bad_alloc&) {  // Of a copy that is made here
-      return tl::unexpected(no_memory);
+    } catch (const std::bad_alloc&) {
+      // Of a copy that is made above. One of the error might find no memory, either.
+      return tl::unexpected(std::move(no_memory));
     }
   }));
   return outcomes;

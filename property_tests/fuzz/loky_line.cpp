@@ -16,9 +16,9 @@ std::string to_line(const tracker::LokyLine& line) {
     case tracker::LokyVerb::maybe_unlink:
       return "MAYBE_UNLINK" + rest;
     case tracker::LokyVerb::probe:
-      break;
+      return "PROBE";
   }
-  return "PROBE";
+  LASTREF_ASSERT(false);
 }
 
 }  // namespace
