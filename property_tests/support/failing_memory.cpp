@@ -20,6 +20,8 @@
 
 #include <gtest/gtest.h>
 
+#include "property_tests/support/process_group.hpp"
+
 namespace lastref::pretend {
 namespace {
 
@@ -97,11 +99,6 @@ struct Belongings {
   std::ptrdiff_t threads = 0;
 };
 
-std::ptrdiff_t entries_in(const char* folder) {
-  return std::distance(std::filesystem::directory_iterator(folder),
-                       std::filesystem::directory_iterator());
-}
-
 /// Only maps of files: the C library maps memory for its own heap.
 std::ptrdiff_t maps_of_files() {
   std::ifstream maps("/proc/self/maps");
@@ -114,9 +111,10 @@ std::ptrdiff_t maps_of_files() {
 
 Belongings belongings() {
   return {.memory = live,
-          .descriptors = entries_in("/proc/self/fd"),
+          .descriptors = std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                                       std::filesystem::directory_iterator()),
           .maps = maps_of_files(),
-          .threads = entries_in("/proc/self/task")};
+          .threads = static_cast<std::ptrdiff_t>(running_threads())};
 }
 
 std::string difference(const char* what, std::ptrdiff_t before, std::ptrdiff_t after) {

@@ -6,8 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 namespace lastref::pretend {
@@ -44,6 +48,26 @@ bool kill_group(os::Pid leader) {
 void bury_all() {
   while (::waitpid(-1, nullptr, 0) > 0) {
   }
+}
+
+std::size_t running_threads() {
+  constexpr unsigned exiting = 0x4;  // PF_EXITING of the kernel: set before a join can return
+  std::size_t running = 0;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream stat(thread.path() / "stat");
+    std::string line;
+    std::getline(stat, line);
+    // Fields 3 to 9. The name before them may contain any character.
+    std::istringstream fields(line.substr(std::min(line.rfind(')') + 1, line.size())));
+    char state = 'X';
+    int skipped = 0;
+    unsigned flags = exiting;
+    fields >> state >> skipped >> skipped >> skipped >> skipped >> skipped >> flags;
+    if (fields && (flags & exiting) == 0) {
+      ++running;
+    }
+  }
+  return running;
 }
 
 bool become_nobody() {

@@ -1,6 +1,8 @@
 // process_group: all processes of a tree, so that a test can kill them at once.
 #pragma once
 
+#include <cstddef>
+
 #include <lastref/os.hpp>
 
 namespace lastref::pretend {
@@ -18,6 +20,10 @@ bool kill_group(os::Pid leader);
 
 /// Returns when every child of the calling process has ended and is reaped.
 void bury_all();
+
+/// The number of threads of the calling process that are not exiting: one is in /proc for a while
+/// after it was joined.
+std::size_t running_threads();
 
 /// Makes the calling process belong to the user nobody: uid and gid 65534, no groups. False if that
 /// is not permitted.

@@ -141,9 +141,8 @@ Belongings belongings() {
     return static_cast<std::size_t>(
         std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
   };
-  return {.children = children(),
-          .descriptors = count("/proc/self/fd"),
-          .threads = count("/proc/self/task")};
+  return {
+      .children = children(), .descriptors = count("/proc/self/fd"), .threads = running_threads()};
 }
 
 void PrintTo(const Belongings& belongings, std::ostream* out) {
