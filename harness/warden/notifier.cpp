@@ -75,11 +75,8 @@ Result<Filter> filter_of(const std::set<int>& numbers) {
   }
   if (error == 0) {
     constexpr std::uint64_t wants_listener = SECCOMP_FILTER_FLAG_NEW_LISTENER;
-    error = seccomp_rule_add(context.get(),
-                             SCMP_ACT_NOTIFY,
-                             SCMP_SYS(seccomp),
-                             1,
-                             SCMP_A1(SCMP_CMP_MASKED_EQ, wants_listener, wants_listener));
+    const scmp_arg_cmp flags{1, SCMP_CMP_MASKED_EQ, wants_listener, wants_listener};
+    error = seccomp_rule_add_array(context.get(), SCMP_ACT_NOTIFY, SCMP_SYS(seccomp), 1, &flags);
   }
   for (const int number : numbers) {
     if (error == 0) {

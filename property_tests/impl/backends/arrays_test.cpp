@@ -45,7 +45,7 @@ TEST_F(Arrays, that_come_back_are_what_they_were_and_have_no_file_B5) {
   const Array one = array_of(large, 3);
   const Array strided = must(one.slice(std::vector<Slice>{{.start = 100, .stop = 9, .step = -7}}));
   const List results = run({{"echo", {one, strided, List{one, Map{{"deep", strided}}}}}});
-  EXPECT_EQ(results, (List{List{one, strided, List{one, Map{{"deep", strided}}}}}));
+  EXPECT_EQ(results, (List{Value(List{one, strided, List{one, Map{{"deep", strided}}}})}));
   const auto& back = *results[0].get_if<List>();
   EXPECT_FALSE(has_shareable_memory(*back[0].get_if<Array>()));
   // References to one array are references to one array again.
@@ -111,7 +111,7 @@ TEST_F(Arrays, in_lists_and_maps_of_a_call_have_no_file_when_nobody_has_them_B5_
     const Array array = array_of(large);
     std::vector<Task> tasks = {{"echo", {List{array, Map{{"deep", array}, {"flat", 1}}}}}};
     EXPECT_EQ(must_be(parallel.run(std::move(tasks))),
-              (List{List{List{array, Map{{"deep", array}, {"flat", 1}}}}}));
+              (List{Value(List{Value(List{array, Map{{"deep", array}, {"flat", 1}}})})}));
   }
   until([&] { return fixture.files().empty(); });
 }

@@ -137,7 +137,8 @@ TEST_P(BackendContract, many_threads_get_the_same_outcome_B1) {
   std::atomic<int> right = 0;
   std::vector<std::jthread> threads;
   for (int number = 0; number < 4; ++number) {
-    threads.emplace_back([&] { right += future->get() == BatchOutcome(List{List{5}}) ? 1 : 0; });
+    threads.emplace_back(
+        [&] { right += future->get() == BatchOutcome(List{Value(List{5})}) ? 1 : 0; });
   }
   fixture.make_mark("go");
   threads.clear();

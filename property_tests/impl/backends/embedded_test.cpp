@@ -65,7 +65,7 @@ TEST_P(Embedded, a_copy_of_the_process_uses_and_destroys_in_nobodys_name_E8) {
   });
   EXPECT_EQ(pretend::exit_code_of(copy), 0);
   fixture.make_mark("go");
-  EXPECT_EQ(must_be(future->get()), List{List{5}});
+  EXPECT_EQ(must_be(future->get()), List{Value(List{5})});
   EXPECT_EQ(must_be(parallel->run({{"square", {3}}})), List{9});
 }
 

@@ -77,8 +77,8 @@ TEST(Idle, pool_and_tracker_make_no_system_call_B5) {
       backend->apply_async({{"mark_and_wait", {fixture.mark("one"), fixture.mark("two"), 1}}}, {}));
   const auto two = must_be(
       backend->apply_async({{"mark_and_wait", {fixture.mark("two"), fixture.mark("one"), 2}}}, {}));
-  EXPECT_EQ(must_be(one->get()), List{List{1}});
-  EXPECT_EQ(must_be(two->get()), List{List{2}});
+  EXPECT_EQ(must_be(one->get()), List{Value(List{1})});
+  EXPECT_EQ(must_be(two->get()), List{Value(List{2})});
   std::vector<fs::path> all = threads_of("self", std::to_string(fixture.os.process_id()));
   EXPECT_GE(all.size(), 1U);
   for (const os::Pid child : pretend::children()) {

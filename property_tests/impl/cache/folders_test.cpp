@@ -99,7 +99,7 @@ TEST(ManyWords, are_beside_the_values_where_they_have_space_for_good_E14) {
 TEST(ManyWords, go_where_there_is_space_and_their_absence_says_what_each_place_said_E14_E10) {
   OnWrite fixture;
   const auto fail_words_in = [&](std::size_t places) {
-    return [&fixture, places](const Crossing& crossed) -> std::optional<std::errc> {
+    return [places](const Crossing& crossed) -> std::optional<std::errc> {
       const bool is_first = crossed.subject.starts_with("/dev/shm/");
       const bool is_second = crossed.subject.starts_with("/tmp/lastref-");
       const bool is_words = crossed.subject.ends_with(".words") && crossed.call == Call::open;

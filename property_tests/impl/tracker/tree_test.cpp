@@ -501,7 +501,7 @@ TEST(MakeTree, that_is_killed_at_any_call_leaves_nothing_past_a_sweep_M7) {
       SCOPED_TRACE(testing::PrintToString(clean[at]));
       TreeFixture fixture;
       PretendProcess root(fixture.locks);
-      root.director = at_crossing(at, {.fate = fate});
+      root.director = at_crossing(at, Decision{.fate = fate});
       // Some of its calls may fail; the result in a dead process does not matter.
       static_cast<void>(make_tree(root, fixture.runtime()));
       EXPECT_TRUE(root.is_dead());
