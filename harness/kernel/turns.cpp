@@ -15,6 +15,10 @@
 #include "harness/kernel/ungated_member.hpp"
 #include "harness/platform/unique_fd.hpp"
 
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#endif
+
 namespace lastref::harness {
 namespace {
 
@@ -27,7 +31,23 @@ long futex(std::atomic<std::uint32_t>& word, int what, std::uint32_t value, cons
   return ::syscall(SYS_futex, &word, what, value, time, nullptr, 0);
 }
 
+// One thread runs at a time, but from one to the next the turn may pass through other processes,
+// where ThreadSanitizer does not see it.
+#if defined(__SANITIZE_THREAD__)
+char turn = 0;
+void note_given() noexcept {
+  __tsan_release(&turn);
+}
+void note_taken() noexcept {
+  __tsan_acquire(&turn);
+}
+#else
+void note_given() noexcept {}
+void note_taken() noexcept {}
+#endif
+
 void give(std::atomic<std::uint32_t>& word) noexcept {
+  note_given();
   word.store(1, std::memory_order_release);
   futex(word, FUTEX_WAKE, 1, nullptr);
 }
@@ -36,6 +56,7 @@ void take(std::atomic<std::uint32_t>& word) noexcept {
   while (word.exchange(0, std::memory_order_acquire) == 0) {
     futex(word, FUTEX_WAIT, 0, nullptr);
   }
+  note_taken();
 }
 
 /// The actors that have an event on a descriptor, as the kernel reports at this moment.
