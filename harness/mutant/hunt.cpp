@@ -25,14 +25,28 @@ int patience_after(const Trial& unplanted) {
 Result<Hunt> Hunt::begin(MutantBuild& build, HuntPlan plan) {
   Hunt hunt(build, std::move(plan));
   LASTREF_CHECK(hunt.results_.open(build.folder() + "/results.jsonl"));
-  hunt.plan_.doing("building");
-  LASTREF_TRY(builds, build.build_for(Hunter::sim, {}, "unplanted"));
+  LASTREF_TRY(builds, hunt.compile(Hunter::sim, {}, "unplanted", "building"));
   if (!builds) {
     return failure(std::errc::protocol_error, "the checkout does not build");
   }
   LASTREF_TRY(help, build.help_of_gate());
   hunt.has_full_ = names_full(help);
   return hunt;
+}
+
+/// Says how far it is each time that another tenth is built.
+Result<bool> Hunt::compile(Hunter hunter,
+                           const HunterOptions& options,
+                           const std::string& name,
+                           std::string_view what) {
+  constexpr int told_each = 10;  // percent
+  plan_.doing(what);
+  return build_->build_for(hunter, options, name, [this, told = 0](int percent) mutable {
+    if (percent >= told + told_each) {
+      told = percent - percent % told_each;
+      plan_.doing(fmt::format("{} %", told));
+    }
+  });
 }
 
 HunterOptions Hunt::options_for(const Mutant& mutant) const {
@@ -76,8 +90,7 @@ Result<Trial> Hunt::trial_unplanted(Hunter hunter, const Planting& planting) {
   }
   const double began = seconds_now();
   LASTREF_CHECK(take_out());
-  plan_.doing("building without it");
-  LASTREF_TRY(builds, build_->build_for(hunter, options, "unplanted"));
+  LASTREF_TRY(builds, compile(hunter, options, "unplanted", "building without it"));
   if (!builds) {
     return failure(std::errc::protocol_error, "the checkout does not build");
   }
@@ -97,12 +110,11 @@ Result<Hunt::Built> Hunt::build_planted(Hunter hunter, const Planting& planting)
     LASTREF_CHECK(build_->plant(planting));
     planted_ = planting.mutant;
   }
-  plan_.doing("building");
-  LASTREF_TRY(all, build_->build_for(hunter, options_for(planting.mutant), name));
+  LASTREF_TRY(all, compile(hunter, options_for(planting.mutant), name, "building"));
   if (all) {
     return Built::all;
   }
-  LASTREF_TRY(program, build_->build_for(Hunter::sim, {}, name));
+  LASTREF_TRY(program, compile(Hunter::sim, {}, name, "building the program alone"));
   return program ? Built::program : Built::nothing;
 }
 

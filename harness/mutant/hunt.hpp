@@ -26,7 +26,7 @@ struct HuntPlan {
   bool again = false;            ///< Reuse no results.
   std::optional<double> budget;  ///< Seconds of each gate
   std::uint64_t seed = 1;
-  /// Called with the next step: "building", "sim".
+  /// Called with the next step: "building", "sim"; and while it builds with "25 %".
   std::function<void(std::string_view)> doing = [](std::string_view) {};
 };
 
@@ -54,6 +54,10 @@ class Hunt {
   const Trial* known(const std::string& key) const;
   Status keep(std::string key, std::string mutant, std::string_view hunter, Trial trial);
   Result<Trial> trial_unplanted(Hunter hunter, const Planting& planting);
+  Result<bool> compile(Hunter hunter,
+                       const HunterOptions& options,
+                       const std::string& name,
+                       std::string_view what);
   Result<Built> build_planted(Hunter hunter, const Planting& planting);
   Result<Trial> trial_by(Hunter hunter, const Planting& planting, Verdict& verdict);
   Status take_out();

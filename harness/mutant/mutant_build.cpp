@@ -99,8 +99,9 @@ Result<MutantBuild> MutantBuild::open(std::string checkout, std::string folder) 
 
 Result<std::optional<int>> MutantBuild::say(const std::string& command,
                                             const std::string& log,
-                                            int seconds) {
-  return run_command(tree(), command, log, seconds);
+                                            int seconds,
+                                            const std::function<void()>& each_second) {
+  return run_command(tree(), command, log, seconds, each_second);
 }
 
 std::string MutantBuild::log_of(const std::string& name, const char* what) const {
@@ -207,13 +208,19 @@ Result<std::string> MutantBuild::targets_of(Hunter hunter, const HunterOptions& 
 
 Result<bool> MutantBuild::build_for(Hunter hunter,
                                     const HunterOptions& options,
-                                    const std::string& name) {
+                                    const std::string& name,
+                                    const std::function<void(int)>& built) {
   LASTREF_TRY(targets, targets_of(hunter, options));
   if (targets.empty()) {
     return true;
   }
   const std::string log = log_of(name, "build");
-  LASTREF_TRY(code, say(ninja + targets, log, patience_for_builds));
+  const auto tell = [&] {
+    if (const auto percent = percent_built(read_file(log))) {
+      built(*percent);
+    }
+  };
+  LASTREF_TRY(code, say(ninja + targets, log, patience_for_builds, tell));
   return code == 0;
 }
 

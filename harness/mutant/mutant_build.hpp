@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -51,8 +52,12 @@ class MutantBuild {
   Status take_out(const Mutant& mutant);
 
   /// Builds what the hunter runs, with the planted bug; nothing if no test names the row. False if
-  /// it does not build.
-  Result<bool> build_for(Hunter hunter, const HunterOptions& options, const std::string& name);
+  /// it does not build. While it builds it calls `built` each second, with the percentage of the
+  /// steps that are done.
+  Result<bool> build_for(Hunter hunter,
+                         const HunterOptions& options,
+                         const std::string& name,
+                         const std::function<void(int)>& built);
   /// Runs a command of a hunter, for at most `seconds`. `name` is the prefix of its logs.
   Result<Trial> hunt(Hunter hunter,
                      const std::string& command,
@@ -71,7 +76,10 @@ class MutantBuild {
   void count_in(const std::string& file);
   Status patch(const Planting& planting, const std::string& how);
   Result<std::string> targets_of(Hunter hunter, const HunterOptions& options) const;
-  Result<std::optional<int>> say(const std::string& command, const std::string& log, int seconds);
+  Result<std::optional<int>> say(const std::string& command,
+                                 const std::string& log,
+                                 int seconds,
+                                 const std::function<void()>& each_second = {});
 
   std::string checkout_;
   std::string folder_;

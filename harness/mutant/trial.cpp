@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/platform/proc.hpp"
 #include "harness/report/report.hpp"
 
 namespace lastref::harness {
@@ -102,6 +103,22 @@ std::vector<std::string> failed_tests(std::string_view said) {
     at = end + 1;
   }
   return names;
+}
+
+std::optional<int> percent_built(std::string_view said) {
+  const std::size_t newline = said.rfind("\n[");
+  std::string_view line = newline == std::string_view::npos ? said : said.substr(newline + 1);
+  if (!line.starts_with('[')) {
+    return std::nullopt;
+  }
+  line.remove_prefix(1);
+  const auto done = number_in<std::uint32_t>(line);
+  line.remove_prefix(std::min(line.find_first_not_of("0123456789"), line.size()));
+  const auto all = line.starts_with('/') ? number_in<std::uint32_t>(line.substr(1)) : std::nullopt;
+  if (!done || !all || *done > *all || *all == 0) {
+    return std::nullopt;
+  }
+  return static_cast<int>(std::uint64_t{*done} * 100 / *all);
 }
 
 Trial judge_gate(const ProgramEnd& end) {

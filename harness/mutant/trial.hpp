@@ -42,6 +42,9 @@ std::optional<Trial> trial_of_gate(std::string_view json);
 /// The names of the tests that failed, from the end of ctest's output.
 std::vector<std::string> failed_tests(std::string_view said);
 
+/// The percentage of the steps that ninja has taken, from its output: 25 for "[10/40] Building".
+std::optional<int> percent_built(std::string_view said);
+
 /// How a program ended, and its output. Its code is 124 if it did not end, and none if it was
 /// killed.
 struct ProgramEnd {

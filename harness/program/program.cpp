@@ -1,5 +1,6 @@
 #include "harness/program/program.hpp"
 
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,8 +11,25 @@
 
 namespace lastref::harness {
 
+namespace {
+
+void call_each_second(int process, const std::function<void()>& work) {
+  const UniqueFd ends = open_pidfd(process);
+  pollfd item{.fd = ends.get(), .events = POLLIN, .revents = 0};
+  constexpr int second = 1000;  // milliseconds
+  for (int ready = 0; ends && ready <= 0 && (ready == 0 || errno == EINTR);) {
+    ready = ::poll(&item, 1, second);
+    if (ready == 0) {
+      work();
+    }
+  }
+}
+
+}  // namespace
+
 Result<std::optional<int>> run_program(const std::string& path,
-                                       std::vector<std::string> arguments) {
+                                       std::vector<std::string> arguments,
+                                       const std::function<void()>& each_second) {
   arguments.insert(arguments.begin(), path);
   const std::vector<char*> words = pointers_to(arguments);
   pid_t pid = 0;
@@ -19,6 +37,9 @@ Result<std::optional<int>> run_program(const std::string& path,
   if (const int error = ::posix_spawnp(&pid, path.c_str(), nullptr, nullptr, words.data(), environ);
       error != 0) {
     return failure(std::errc{error}, path, Call::spawn);
+  }
+  if (each_second) {
+    call_each_second(pid, each_second);
   }
   const std::optional<int> status = reap(pid);
   if (!status) {
@@ -30,14 +51,15 @@ Result<std::optional<int>> run_program(const std::string& path,
 Result<std::optional<int>> run_command(const std::string& folder,
                                        const std::string& command,
                                        const std::string& log,
-                                       int seconds) {
+                                       int seconds,
+                                       const std::function<void()>& each_second) {
   // The shell gets the caller's arguments only as arguments, never as code. With setpriv the
   // command does not outlive us if we are killed during the minutes that it takes.
   constexpr const char* script =
       R"(cd -- "$1" && exec $(command -v setpriv >/dev/null && echo setpriv --pdeathsig TERM) )"
       R"(timeout --kill-after=5 "$4" sh -c "$2" >"$3" 2>&1 </dev/null)";
-  return run_program("/bin/sh",
-                     {"-c", script, "sh", folder, command, log, std::to_string(seconds)});
+  return run_program(
+      "/bin/sh", {"-c", script, "sh", folder, command, log, std::to_string(seconds)}, each_second);
 }
 
 }  // namespace lastref::harness

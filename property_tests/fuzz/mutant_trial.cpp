@@ -60,6 +60,8 @@ void check_tests(os::Bytes input) {
 }  // namespace
 
 void check(os::Bytes input) {
+  const int percent = harness::percent_built(text_of(input)).value_or(0);
+  expect(percent >= 0 && percent <= 100, "a percentage");
   check_gate(input);
   check_tests(input);
 }

@@ -61,6 +61,16 @@ TEST(GateTrial, that_died_or_hung_saw_it_all_the_same) {
   EXPECT_TRUE(judge_gate({.code = 124, .said = ""}).found());
 }
 
+TEST(BuildProgress, is_that_of_the_last_step) {
+  EXPECT_EQ(percent_built(""), std::nullopt);
+  EXPECT_EQ(percent_built("[10/40] Building a\n"), 25);
+  EXPECT_EQ(percent_built("[1/3] Building a\nwarning: [2]\n[2/3] Linking b"), 66);
+  EXPECT_EQ(percent_built("[3/3] Linking b\n"), 100);
+  for (const char* said : {"[", "[1", "[1/", "[/2]", "[2/1]", "[1/0]", "[0/0]", "x\n[a/b]"}) {
+    EXPECT_EQ(percent_built(said), std::nullopt) << said;
+  }
+}
+
 TEST(TestTrial, names_the_first_that_failed) {
   const Trial trial = judge_tests({.code = 8,
                                    .said = "The following tests FAILED:\n"

@@ -62,6 +62,18 @@ TEST_F(Programs, that_take_too_long_are_killed) {
   EXPECT_EQ(text_of(run_command(folder_, "tail -f /dev/null", log(), 1)), "exit 124");
 }
 
+TEST_F(Programs, of_a_command_are_watched_while_they_run) {
+  const std::string go = folder_ + "/go";
+  int looks = 0;
+  const auto look = [&] {
+    ++looks;
+    std::ofstream(go).flush();
+  };
+  const std::string command = "until test -e go; do :; done; exit 7";
+  EXPECT_EQ(text_of(run_command(folder_, command, log(), 600, look)), "exit 7");
+  EXPECT_GE(looks, 1);
+}
+
 /// Reads until no process can write any more.
 std::string read_to_end(int fd) {
   std::string all;
