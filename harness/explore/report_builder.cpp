@@ -20,6 +20,15 @@ bool claims(const Outcome& outcome, const std::string& claim) {
   return std::ranges::find(outcome.findings, claim, &Finding::claim) != outcome.findings.end();
 }
 
+std::ptrdiff_t options_in(std::string_view command) {
+  std::ptrdiff_t count = 0;
+  for (std::size_t at = command.find(" --"); at != std::string_view::npos;
+       at = command.find(" --", at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
 /// Keeps the ones planned first, so that parallel worlds do not change what is shown.
 void keep_first(ViolationGroup& group, Violation&& violation) {
   const auto position =
@@ -119,6 +128,11 @@ void ReportBuilder::finish(CampaignResults& report) const {
     report.groups.back().scenario = name.first;
     report.groups.back().claim = name.second;
   }
+  // The simplest first: a command has an option for each fault, and others for the schedule.
+  std::ranges::stable_sort(report.groups, {}, [](const ViolationGroup& group) {
+    const Violation& first = group.first.front();
+    return std::pair(!first.repeats, options_in(first.replay));
+  });
 }
 
 ProbeCounts::ProbeCounts(std::string_view world) : world_(world) {

@@ -315,6 +315,19 @@ TEST_F(CampaignTest, groups_violations_and_shows_the_first_three) {
   EXPECT_EQ(exit_of(report), Exit::violation);
 }
 
+TEST_F(CampaignTest, shows_violations_that_need_fewer_faults_first) {
+  const CampaignResults report = run([](const Scenario& scenario, const Plan& plan) {
+    Outcome outcome = leaks_when_it_fails(scenario, plan);
+    if (scenario.name == "family/two" && plan.faults.empty()) {
+      outcome.findings.push_back({.claim = "it is well without a fault", .seen = "it is not"});
+    }
+    return outcome;
+  });
+  ASSERT_EQ(report.groups.size(), 3U);
+  EXPECT_EQ(report.groups.front().claim, "it is well without a fault");
+  EXPECT_EQ(report.groups.back().scenario, "family/two");
+}
+
 TEST_F(CampaignTest, ends_each_violation_with_the_command_that_repeats_it) {
   const CampaignResults report = run(leaks_when_it_fails);
   std::set<std::string> commands;
