@@ -50,6 +50,10 @@ Switch Choices::place_of(const Question& question) const noexcept {
   if (question.ready.empty()) {
     return {.kind = Switch::Kind::other, .step = other_questions_};
   }
+  return place_of_actor();
+}
+
+Switch Choices::place_of_actor() const noexcept {
   return {.from = running_, .step = running_ < steps_of_.size() ? steps_of_[running_] : 0};
 }
 
@@ -164,11 +168,16 @@ void PolicyChoices::begun() noexcept {
 std::uint32_t ExhaustiveChoices::answer(const Question& question) noexcept {
   if (depth_ == frames_.size()) {
     const bool fixed = depth_ < bounds_.prefix.size();
-    const bool spent = deviations_ >= bounds_.deviations ||
-                       (question.cost == Cost::preemption && preemptions_ >= bounds_.preemptions);
+    const bool spent =
+        spent_.deviations >= bounds_.deviations ||
+        (question.cost == Cost::preemption && spent_.preemptions >= bounds_.preemptions);
+    if (!fixed && !is_reduced_ && is_known(question)) {
+      is_reduced_ = true;
+      ++reduced_;
+    }
     frames_.push_back({.answer = fixed ? bounds_.prefix[depth_] : 0,
                        .options = question.options,
-                       .worthwhile = fixed || spent ? 0 : question.worthwhile});
+                       .worthwhile = fixed || spent || is_reduced_ ? 0 : question.worthwhile});
   }
   const Frame& frame = frames_[depth_++];
   if (frame.options != question.options) {
@@ -176,16 +185,63 @@ std::uint32_t ExhaustiveChoices::answer(const Question& question) noexcept {
   }
   const std::uint32_t picked = std::min(frame.answer, question.options - 1);
   if (picked != 0) {
-    ++deviations_;
-    preemptions_ += question.cost == Cost::preemption ? 1 : 0;
+    ++spent_.deviations;
+    spent_.preemptions += question.cost == Cost::preemption ? 1 : 0;
   }
+  note_answer(question, picked);
   return picked;
+}
+
+void ExhaustiveChoices::only_one(const Question& question) noexcept {
+  note_answer(question, 0);
+}
+
+void ExhaustiveChoices::note_answer(const Question& question, std::uint32_t picked) noexcept {
+  if (!question.ready.empty()) {
+    others_in_step_ = 0;
+    return;
+  }
+  ++others_in_step_;
+  const Switch place = place_of_actor();
+  if (picked != 0) {
+    std::uint64_t hash = 0;
+    for (const std::uint32_t each : {place.from, place.step, others_in_step_, picked}) {
+      hash ^= each;
+      hash = next_random(hash);
+    }
+    others_ += hash;
+  }
+}
+
+/// Whether a run has come to this state before, with as much left of the bounds.
+bool ExhaustiveChoices::is_known(const Question& question) {
+  if (!bounds_.reduces || question.state == 0 || question.ready.empty()) {
+    return false;
+  }
+  // Which actor can be preempted is part of the state; and with a bound of deviations, which one is
+  // the usual.
+  const bool names_first = question.cost == Cost::preemption || bounds_.deviations != ~0U;
+  std::uint64_t key = question.state + others_ * 3;
+  key = next_random(key) + (names_first ? question.ready.front().actor + 1 : 0);
+  std::vector<Spent>& all = known_[next_random(key)];
+  const Spent now{.preemptions = bounds_.preemptions == ~0U ? 0 : spent_.preemptions,
+                  .deviations = bounds_.deviations == ~0U ? 0 : spent_.deviations};
+  const auto is_no_dearer = [&now](const Spent& each) {
+    return each.preemptions <= now.preemptions && each.deviations <= now.deviations;
+  };
+  if (std::ranges::any_of(all, is_no_dearer)) {
+    return true;
+  }
+  all.push_back(now);
+  return false;
 }
 
 void ExhaustiveChoices::begun() noexcept {
   depth_ = 0;
-  preemptions_ = 0;
-  deviations_ = 0;
+  spent_ = {};
+  is_reduced_ = false;
+  others_ = 0;
+  others_in_step_ = 0;
 }
 
 bool ExhaustiveChoices::advance() noexcept {

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "harness/choice/schedule_policy.hpp"
@@ -32,6 +33,8 @@ struct Question {
   std::uint64_t worthwhile = ~std::uint64_t{0};
   /// The actor of each answer, if the question is which one continues; otherwise empty.
   std::span<const ReadyActor> ready = {};
+  /// A hash of the state that the run has come to, apart from answers; 0: not known.
+  std::uint64_t state = 0;
 };
 
 class Choices {
@@ -69,6 +72,8 @@ class Choices {
   virtual std::uint32_t answer(const Question& question) noexcept = 0;
   /// The place of the question in the run: a switch without its answer.
   Switch place_of(const Question& question) const noexcept;
+  /// The running actor, and how often it was chosen.
+  Switch place_of_actor() const noexcept;
   /// A question with one option.
   virtual void only_one(const Question&) noexcept {}
   virtual void begun() noexcept {}
@@ -148,6 +153,9 @@ struct ExhaustiveBounds {
                                            ///< Cost::preemption,
   std::uint32_t deviations = ~0U;          ///< and of answers other than 0 at all.
   std::vector<std::uint32_t> prefix = {};  ///< Fixed first answers: one shard of the whole.
+  /// Whether a run that comes to a known state is varied no further: from there all answers within
+  /// the bounds were tried, at no more cost until then.
+  bool reduces = false;
 };
 
 /// Depth-first over all answers within bounds. After each run `advance` returns whether another is
@@ -162,6 +170,8 @@ class ExhaustiveChoices final : public Choices {
   bool advance() noexcept;
   /// False once a run asked other questions than an earlier run with the same answers.
   bool deterministic() const noexcept { return deterministic_; }
+  /// The number of runs that were not varied further because they came to a known state.
+  std::uint64_t reduced() const noexcept { return reduced_; }
 
  private:
   struct Frame {
@@ -170,15 +180,30 @@ class ExhaustiveChoices final : public Choices {
     std::uint64_t worthwhile = 0;  ///< Answers to try
   };
 
+  /// What a run has spent of the bounds.
+  struct Spent {
+    std::uint32_t preemptions = 0;
+    std::uint32_t deviations = 0;
+  };
+
   std::uint32_t answer(const Question& question) noexcept override;
+  void only_one(const Question& question) noexcept override;
   void begun() noexcept override;
+  void note_answer(const Question& question, std::uint32_t picked) noexcept;
+  bool is_known(const Question& question);
 
   ExhaustiveBounds bounds_;
   std::vector<Frame> frames_;
   std::size_t depth_ = 0;
-  std::uint32_t preemptions_ = 0;
-  std::uint32_t deviations_ = 0;
+  Spent spent_;
   bool deterministic_ = true;
+
+  /// By a hash of the state: what the runs that came to it had spent, none less than another.
+  std::unordered_map<std::uint64_t, std::vector<Spent>> known_;
+  bool is_reduced_ = false;  ///< The run has come to a known state.
+  std::uint64_t reduced_ = 0;
+  std::uint64_t others_ = 0;          ///< Of the answers to questions that are not about actors
+  std::uint32_t others_in_step_ = 0;  ///< Such questions since the last one about actors
 };
 
 /// The next of a fixed sequence of well-mixed numbers (splitmix64, Steele et al. 2014).

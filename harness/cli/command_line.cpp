@@ -22,13 +22,27 @@
 namespace lastref::harness {
 namespace {
 
-constexpr std::string_view codes =
-    "Exit codes: 0 clean, 1 violation, 2 bad usage or cannot run, 3 incomplete, 4 the same plan "
-    "gave\n"
-    "different runs.";
 constexpr int fd_most = 1 << 20;
 constexpr int mutants_drawn_most = 10000;
 constexpr double least_share = 0.001;
+
+/// "Exit codes: 0 clean, 2 bad usage or cannot run."
+std::string exit_codes(std::initializer_list<Exit> codes) {
+  std::string text = "Exit codes:";
+  for (const Exit code : codes) {
+    text +=
+        fmt::format("{} {} {}",
+                    code == *codes.begin() ? "" : ",",
+                    static_cast<int>(code),
+                    code == Exit::clean               ? "clean"
+                    : code == Exit::violation         ? "violation"
+                    : code == Exit::unusable          ? "bad usage or cannot run"
+                    : code == Exit::incomplete        ? "incomplete"
+                    : code == Exit::not_deterministic ? "the same plan gave different runs"
+                                                      : "a fault's site is not reached any more");
+  }
+  return text + ".";
+}
 
 void add_set(CLI::App& verb, std::vector<std::string>& set, const std::string& help) {
   repeatable(verb.add_option("--set", set, help), "NAME=VALUE");
@@ -192,6 +206,10 @@ CLI::App* add_explore(CLI::App& app, ExploreOptions& options) {
                  options.split_deaths,
                  "A death takes two steps: its connections close, then other processes see it");
   verb->add_flag("--all", options.all, "Continue after the first violation");
+  verb->add_flag("--no-reduction",
+                 options.no_reduction,
+                 "Try also orders that lead to a state that another order has led to. With real "
+                 "processes, always");
   return verb;
 }
 
@@ -259,9 +277,7 @@ CLI::App* add_list(CLI::App& app, ListOptions& options) {
 }
 
 CLI::App* add_replay(CLI::App& app, ReplayOptions& options) {
-  CLI::App* verb = app.add_subcommand(
-      "replay",
-      "One run again. Exit 0 clean, 1 violation, 125 if a fault's site is not reached any more");
+  CLI::App* verb = app.add_subcommand("replay", "One run again");
   verb->add_option("scenario", options.name, "Its name, as list prints it")->required();
   verb->add_option("--fault", options.faults, "A fault, as a report prints it; may be repeated")
       ->type_name("TEXT")
@@ -492,27 +508,33 @@ struct CommandLine::Grammar {
 
   /// A verb. Its options become the command when the command line names it.
   template <typename Options>
-  void offer(CLI::App* (*add)(CLI::App&, Options&)) {
+  void offer(CLI::App* (*add)(CLI::App&, Options&), std::initializer_list<Exit> codes) {
     auto& own = std::get<Options>(options);
-    add(app, own)->callback([&own, this] { command = own; });
+    CLI::App* const verb = add(app, own);
+    verb->callback([&own, this] { command = own; });
+    verb->footer(exit_codes(codes));
   }
 };
 
 CommandLine::CommandLine() : grammar_(std::make_unique<Grammar>()) {
   grammar_->app.require_subcommand(1);
-  grammar_->app.footer(std::string(codes));
-  grammar_->offer(add_gate);
-  grammar_->offer(add_explore);
-  grammar_->offer(add_hunt);
-  grammar_->offer(add_list);
-  grammar_->offer(add_replay);
-  grammar_->offer(add_run);
-  grammar_->offer(add_stress);
-  grammar_->offer(add_sweep);
-  grammar_->offer(add_tracker);
-  grammar_->offer(add_mutants);
-  grammar_->offer(add_bench);
-  grammar_->offer(add_perf);
+  const auto campaign = {
+      Exit::clean, Exit::violation, Exit::unusable, Exit::incomplete, Exit::not_deterministic};
+  const auto search = {Exit::clean, Exit::violation, Exit::unusable, Exit::incomplete};
+  const auto work = {Exit::clean, Exit::unusable};
+  grammar_->app.footer(exit_codes(campaign));
+  grammar_->offer(add_gate, campaign);
+  grammar_->offer(add_explore, campaign);
+  grammar_->offer(add_hunt, {Exit::clean, Exit::violation, Exit::unusable});
+  grammar_->offer(add_list, work);
+  grammar_->offer(add_replay, {Exit::clean, Exit::violation, Exit::unusable, Exit::does_not_apply});
+  grammar_->offer(add_run, search);
+  grammar_->offer(add_stress, search);
+  grammar_->offer(add_sweep, {Exit::clean, Exit::unusable, Exit::incomplete});
+  grammar_->offer(add_tracker, work);
+  grammar_->offer(add_mutants, search);
+  grammar_->offer(add_bench, work);
+  grammar_->offer(add_perf, search);
   add_bisect(grammar_->app);
 }
 

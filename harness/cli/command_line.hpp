@@ -33,6 +33,7 @@ struct ExploreOptions {
   std::optional<std::uint64_t> draw;  ///< Seed of the values of other parameters
   bool split_deaths = false;
   bool all = false;
+  bool no_reduction = false;
   bool deviations = false;            ///< Single ones, instead of all orders
   std::vector<std::string> policies;  ///< Random orders of these, instead of all orders
   std::uint64_t seed = 1;             ///< of the policies

@@ -78,6 +78,7 @@ class Exploration {
     const bool has_end = options_.policies.empty() || options_.budget > 0;
     bounds_.runs_max = options_.runs.value_or(has_end ? ~std::uint64_t{0} : explored_runs_usual);
     bounds_.stop_at_first = !options_.all;
+    bounds_.reduces = !options_.no_reduction && !has_kernel();
     bounds_.split_deaths = options_.split_deaths;
     // As in `replay`, so that it has the same questions. The kernel world has no late stores.
     bounds_.late_words = !has_kernel();
@@ -178,10 +179,18 @@ class Exploration {
                          fmt::join(options_.policies, ", "),
                          options_.seed);
     }
-    return fmt::format("{} orders with at most {} preemptions{}",
-                       found.schedules,
-                       bounds_.preemptions,
-                       found.complete ? ", all there are" : "; there are more");
+    std::string text =
+        fmt::format("{} orders with at most {} preemptions", found.schedules, bounds_.preemptions);
+    text += !found.complete      ? "; there are more"
+            : found.reduced == 0 ? ", all there are"
+                                 : ", all that lead to different states";
+    if (found.reduced > 0) {
+      text += fmt::format(
+          "; {} of them came to the state of an earlier one, and the orders from there were not "
+          "tried again",
+          found.reduced);
+    }
+    return text;
   }
 
   std::string coverage() const {

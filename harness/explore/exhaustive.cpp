@@ -15,13 +15,17 @@ constexpr std::size_t counterexamples_max = 8;
 /// One search: it runs schedules until one of them, or their number, ends it.
 class Search {
  public:
-  Search(const Scenario& scenario, const ExhaustiveOptions& options, const Seen& seen)
+  Search(const Scenario& scenario,
+         const ExhaustiveOptions& options,
+         const Seen& seen,
+         bool knows_states = false)
       : scenario_(scenario),
         options_(options),
         seen_(seen),
         world_({.split_deaths = options.split_deaths,
                 .late_words = options.late_words,
                 .arena = options.arena,
+                .knows_states = knows_states,
                 .ask_after = options.ask_after}) {
     usual_.faults = options.faults;
     usual_.parameters = options.parameters;
@@ -62,16 +66,18 @@ class Search {
 }  // namespace
 
 Exhausted exhaust(const Scenario& scenario, const ExhaustiveOptions& options, const Seen& seen) {
-  Search search(scenario, options, seen);
+  Search search(scenario, options, seen, options.reduces);
   ExhaustiveChoices choices({.preemptions = options.preemptions,
                              .deviations = options.deviations,
-                             .prefix = options.prefix});
+                             .prefix = options.prefix,
+                             .reduces = options.reduces});
   Exhausted& sum = search.sum();
   while (!sum.complete && !search.is_over() && options.runs_max > 0) {
     search.count(search.run(choices));
     sum.complete = !choices.advance();
   }
   sum.deterministic = choices.deterministic();
+  sum.reduced = choices.reduced();
   return sum;
 }
 

@@ -2,9 +2,10 @@
 // preemptions; or all that differ from the usual one in one place, or those of policies.
 //
 // A schedule is a list of answers to "which thread runs next?". The search is depth first. It
-// leaves out only what the bound excludes, so "none found" means none within the bound (Musuvathi,
-// Qadeer 2007). Two runs with the same answers are identical, and this is checked: a run that asks
-// other questions than the same answers led to before is a defect of the harness, and is counted.
+// leaves out what the bound excludes, so "none found" means none within the bound (Musuvathi,
+// Qadeer 2007); and what continues from a known state. Two runs with the same answers are
+// identical, and this is checked: a run that asks other questions than the same answers led to
+// before is a defect of the harness, and is counted.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,9 @@ struct ExhaustiveOptions {
   bool split_deaths = false;  ///< see SimOptions
   bool late_words = false;    ///< likewise; never late in an exhaustive search
   bool arena = true;
+  /// Only for an exhaustive search: orders that come to a state to which another one has come are
+  /// not varied further; see sim::HappensBefore.
+  bool reduces = true;
 };
 
 /// The number of runs with policies if neither that nor a time is given.
@@ -44,6 +48,7 @@ struct Counterexample {
 
 struct Exhausted {
   std::uint64_t schedules = 0;
+  std::uint64_t reduced = 0;  ///< those of them that came to a known state, and were varied no more
   std::uint64_t planned = 0;  ///< Number of single deviations; 0: not known
   std::uint64_t steps = 0;
   std::uint64_t longest = 0;                    ///< questions in one run

@@ -47,6 +47,9 @@ bool Scheduler::can_go_on(const Actor& actor) const {
 
 std::optional<Scheduler::Index> Scheduler::next(bool may_stay, Reach reach) {
   bury_the_doomed();
+  if (happens_before && !only && !actors_.empty()) {
+    happens_before->end_step(current_, actors_[current_].process.get());
+  }
   list_ready(may_stay);
   const bool is_alone = !may_stay && options_.size() == 1 && options_.front().actor == current_;
   if (is_alone && steps_ > steps_until_expiry && expire()) {
@@ -65,7 +68,8 @@ std::optional<Scheduler::Index> Scheduler::next(bool may_stay, Reach reach) {
   const Question question{.options = static_cast<std::uint32_t>(options_.size()),
                           .cost = preempts ? Cost::preemption : Cost::free,
                           .worthwhile = worthwhile(reach),
-                          .ready = options_};
+                          .ready = options_,
+                          .state = happens_before ? happens_before->state() : 0};
   const std::uint32_t answer = pick(question);
   const auto next = static_cast<Index>(options_[answer].actor);
   if (answer != 0 && on_switch) {
@@ -106,9 +110,16 @@ bool Scheduler::expire() {
     if (actor.ready != nullptr && actor.deadline && *actor.deadline <= kernel_.clock) {
       any = any || !actor.late;
       actor.late = true;
+      touch_all();
     }
   }
   return any;
+}
+
+void Scheduler::touch_all() {
+  if (happens_before) {
+    happens_before->touch_all();
+  }
 }
 
 void Scheduler::count_step(Index actor) {
@@ -248,6 +259,7 @@ void Scheduler::bury_the_doomed() {
 }
 
 void Scheduler::bury(Actor& undertaker) {
+  touch_all();
   SimProcess& process = *undertaker.process;
   if (process.life == SimProcess::Life::running) {
     if (on_death) {
@@ -289,6 +301,7 @@ bool Scheduler::advance_clock() {
   if (first == nullptr) {
     return false;
   }
+  touch_all();
   first->late = true;
   kernel_.clock = std::max(kernel_.clock, *first->deadline);
   return true;
@@ -318,6 +331,7 @@ void Scheduler::run_alone(const std::function<bool(const SimProcess&)>& these) {
   const Index current = current_;
   const std::optional<Index> picked = std::exchange(picked_, std::nullopt);
   const std::uint32_t on_end = on_end_;
+  touch_all();
   only = these;
   run();
   only = nullptr;

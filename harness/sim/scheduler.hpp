@@ -25,6 +25,7 @@
 
 #include "harness/choice/choices.hpp"
 #include "harness/sim/fiber.hpp"
+#include "harness/sim/happens_before.hpp"
 #include "harness/sim/sim_kernel.hpp"
 
 namespace lastref::harness::sim {
@@ -107,6 +108,10 @@ class Scheduler {
   std::function<bool(const SimProcess&)> only;
   /// Whether `run` returns for an inspection after a death by a signal, before another actor runs.
   std::function<bool()> shows_deaths = [] { return false; };
+  /// If there is one, all accesses are noted in it, and questions have a state.
+  std::optional<HappensBefore> happens_before;
+  /// The order of the running step and every other one matters.
+  void touch_all();
   /// The steps that were taken, if they are counted.
   bool counts_steps = false;
   RunEstimate steps_taken() const;

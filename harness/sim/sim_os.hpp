@@ -81,6 +81,7 @@ class SimOs final : public EveryCall<SimOs> {
   template <Call call, typename... Given>
   AnswerOf<call> every(Given&&... given) noexcept {
     orders(call);
+    note_accesses(call, object_of_call(given...));
     return told(
         CallOf<call>::make(machine_.kernel, *process_, given...), call, object_of_call(given...));
   }
@@ -118,6 +119,14 @@ class SimOs final : public EveryCall<SimOs> {
   [[noreturn]] static void not_asked_here() noexcept { LASTREF_ASSERT(false); }
   /// The effect of each call on the order in which stores are seen; see LateStores.
   void orders(Call call) noexcept;
+  /// What a call accesses that other processes may access too; see HappensBefore.
+  void note_accesses(Call call, const CallObject& object) noexcept;
+  void note_accesses(Call call, const Description& description) noexcept;
+  void note_access_to_file(Call call, const Description& description) noexcept;
+  HappensBefore* happens_before() const noexcept {
+    auto& order = machine_.scheduler.happens_before;
+    return order ? &*order : nullptr;
+  }
 
   Machine& machine_;
   std::shared_ptr<SimProcess> process_;

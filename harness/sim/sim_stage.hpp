@@ -21,8 +21,8 @@ class SimStage final : private OperationLog, public Stage {
  public:
   SimStage(SimRun& run, Member& member, std::span<const std::string> arguments);
 
-  Outside& outside() noexcept override { return outside_; }
-  Limits& limits() noexcept override { return limits_; }
+  Outside& outside() noexcept override;
+  Limits& limits() noexcept override;
   Status start(const std::string& role) override;
   void tell(const std::string& signal) override;
   bool await(const std::string& signal) override;
@@ -47,6 +47,9 @@ class SimStage final : private OperationLog, public Stage {
  private:
   void note(std::string_view operation, const std::string& text, bool begins, int error) override;
   void deliver(const std::string& role, os::Signal signal);
+  /// Notes an access of the running step; see HappensBefore.
+  void touch(Shared what, Access access) const;
+  void touch_all() const;
 
   SimRun& run_;
   Member& member_;

@@ -93,6 +93,9 @@ int live(SimRun& run, sim::SimOs& system, const os::SpawnOptions& options) {
 
 void prepare(SimRun& run, const SimOptions& options, const Plan& plan) {
   run.machine.scheduler.counts_steps = plan.wants_estimate;
+  if (options.knows_states) {
+    run.machine.scheduler.happens_before.emplace();
+  }
   run.ask_after = options.ask_after;
   run.machine.scheduler.choices().hold(!options.ask_after.empty());
   run.machine.scheduler.split_deaths = options.split_deaths;
@@ -148,6 +151,7 @@ void see_through(SimRun& run, const char* role) {
       scheduler.run();
       return;
     }
+    scheduler.touch_all();
   }
 }
 

@@ -30,6 +30,8 @@ struct SimOptions {
   /// The memory of a run is freed in bulk at its end: see Arena. The bodies must keep nothing on
   /// the heap beyond their run; those of the catalog comply.
   bool arena = false;
+  /// The state of each question is known; see sim::HappensBefore.
+  bool knows_states = false;
   /// With an arena: what runs have in common is run once; see sim::Prefix.
   bool shares_prefixes = true;
   /// A signal (Stage::tell). Before it is given, all questions get their default answer and nothing

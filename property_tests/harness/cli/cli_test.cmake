@@ -324,7 +324,7 @@ if(doctor MATCHES "works +an overlay")
   # Where its own scratch folder is made, too.
   file(MAKE_DIRECTORY ${FOLDER}/tmp)
   set(ENV{TMPDIR} ${FOLDER}/tmp)
-  answers(0 "[0-9] processes[^\n]*\nclean" run --private ${FOLDER}/tmp=overlay -- true)
+  answers(0 "[0-9] process[^\n]*\nclean" run --private ${FOLDER}/tmp=overlay -- true)
   unset(ENV{TMPDIR})
   file(GLOB scratch ${FOLDER}/tmp/*)
   if(scratch)
