@@ -293,19 +293,19 @@ std::string JudgedRun::unseen_text() const {
 }
 
 std::string JudgedRun::counts_text() const {
-  std::string text =
-      fmt::format("{} processes, {} calls examined, {} interrupted by us; root: {}\n",
-                  watched.processes.size(),
-                  watched.stops,
-                  watched.perturbed,
-                  how_it_ended(watched.root));
+  const std::string interrupted =
+      watched.perturbed > 0 ? fmt::format(", {} interrupted by lastref", watched.perturbed) : "";
+  std::string text = fmt::format("{}, {} examined{}; root: {}\n",
+                                 counted(watched.processes.size(), "process", "es"),
+                                 counted(watched.stops, "call"),
+                                 interrupted,
+                                 how_it_ended(watched.root));
   if (runs > 1 || perturbed_runs > 0) {
-    text += fmt::format(
-        "{} runs{}\n",
-        runs,
-        perturbed_runs > 0
-            ? fmt::format("; {} more were interrupted by us, and repeated", perturbed_runs)
-            : "");
+    text += counted(runs, "run");
+    text += perturbed_runs > 0
+                ? fmt::format("; {} more, in which lastref interrupted a call, repeated\n",
+                              perturbed_runs)
+                : "\n";
   }
   return text;
 }

@@ -15,6 +15,7 @@
 #include "harness/explore/compared_world.hpp"
 #include "harness/explore/plans.hpp"
 #include "harness/explore/timeline.hpp"
+#include "harness/platform/names.hpp"
 #include "harness/report/report.hpp"
 
 namespace lastref::harness {
@@ -132,7 +133,7 @@ class Replay {
     }
     if (!outcome.findings.empty()) {
       report.exit = Exit::violation;
-      report.verdict = fmt::format("{} violations", outcome.findings.size());
+      report.verdict = counted(outcome.findings.size(), "violation");
     } else if (outcome.faults_fired < plan_.faults.size()) {
       report.exit = Exit::does_not_apply;
       report.after = points_not_reached(outcome);

@@ -8,6 +8,7 @@
 #include "harness/cli/scenarios.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/explore/plans.hpp"
+#include "harness/platform/names.hpp"
 #include "harness/scenario/pattern.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "harness/stress/stress_campaign.hpp"
@@ -79,13 +80,13 @@ void run(const StressVerbOptions& options, Invocation& invocation) {
     report.after += fmt::format("no process killed: {}: {}\n", scenario, why);
   }
   report.verdict = fmt::format(
-      "{} runs without gates of {} scenarios, {} of them with kills: {} processes killed; {} "
-      "violations; {} scenarios left out; seed {}",
+      "{} runs without gates of {} scenarios, {} of them with kills: {} processes killed; {}; {} "
+      "scenarios left out; seed {}",
       found.runs,
       found.scenarios,
       found.runs_with_kills,
       found.killed,
-      found.violations.size(),
+      counted(found.violations.size(), "violation"),
       found.left_out.size(),
       options.seed);
   ReportOutput().write(report, std::cout, invocation);

@@ -21,6 +21,7 @@
 #include "harness/explore/second_level.hpp"
 #include "harness/explore/site_matrix.hpp"
 #include "harness/platform/clock.hpp"
+#include "harness/platform/names.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -31,10 +32,6 @@ constexpr std::size_t twice_every = 64;
 constexpr std::string_view column_of_allocations = "allocation";
 /// The share of a budget in which clean runs are made twice.
 constexpr double share_of_second_runs = 0.5;
-
-std::string count_of(std::size_t scenarios) {
-  return scenarios == 1 ? "1 scenario" : fmt::format("{} scenarios", scenarios);
-}
 
 std::vector<Crossing> with_allocations(const Outcome& outcome) {
   std::vector<Crossing> all = outcome.crossings;
@@ -545,10 +542,10 @@ void Campaign::say_what_is_left_out() {
   }
   const std::size_t never = small_.size() - small_given_ + big_.size() - big_given_;
   if (never > 0) {
-    report_.left_out.push_back(count_of(never) + " did not run at all");
+    report_.left_out.push_back(counted(never, "scenario") + " did not run at all");
   }
   if (clean_once_ > 0) {
-    report_.left_out.push_back(count_of(clean_once_) + " ran clean once, not twice");
+    report_.left_out.push_back(counted(clean_once_, "scenario") + " ran clean once, not twice");
   }
 }
 

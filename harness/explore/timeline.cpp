@@ -12,6 +12,7 @@
 
 #include <lastref/error.hpp>
 
+#include "harness/platform/names.hpp"
 #include "harness/scenario/fault.hpp"
 
 namespace lastref::harness {
@@ -477,8 +478,7 @@ Timeline Builder::write() {
     TimelineRow& row = items_[at].row;
     if (left_out > 0 && !timeline.rows.empty()) {
       timeline.rows.push_back(
-          {.kind = TimelineRow::Kind::gap,
-           .text = fmt::format("{} other step{}", left_out, left_out == 1 ? "" : "s")});
+          {.kind = TimelineRow::Kind::gap, .text = counted(left_out, "other step")});
     }
     left_out = 0;
     row.actor = *places[row.actor];

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "harness/explore/timeline.hpp"
+#include "harness/platform/names.hpp"
 #include "harness/report/junit.hpp"
 
 namespace lastref::harness {
@@ -104,12 +105,11 @@ std::string to_html(const Timeline& timeline,
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
       "style-src 'unsafe-inline'\">\n"
       "<title>{0}</title>\n<style>{1}</style></head><body>\n<h1>{0}</h1>\n"
-      "<p><code>{2}</code></p>\n<p>{3} {4}; {5}</p>\n",
+      "<p><code>{2}</code></p>\n<p>{3}; {4}</p>\n",
       xml_of(title),
       page_style,
       xml_of(command),
-      timeline.switches,
-      timeline.switches == 1 ? "switch" : "switches",
+      counted(timeline.switches, "switch", "es"),
       timeline.objects.empty() ? "no object is raced for"
                                : "raced for: " + html_list_of(timeline.objects));
   if (!timeline.others.empty()) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "harness/explore/timeline.hpp"
+#include "harness/platform/names.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -204,8 +205,7 @@ std::string text_of_list(const Timeline& timeline,
 }  // namespace
 
 std::string to_text(const Timeline& timeline, const TimelineLayout& layout) {
-  std::string text =
-      fmt::format("{} {}", timeline.switches, timeline.switches == 1 ? "switch" : "switches");
+  std::string text = counted(timeline.switches, "switch", "es");
   text += timeline.objects.empty() ? std::string("; no object is raced for")
                                    : "; raced for: " + list_of(timeline.objects);
   text += timeline.others.empty() ? "" : "; not shown: " + list_of(timeline.others);

@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include <fmt/format.h>
+
 namespace lastref::harness {
 
 std::string name_of_error(int error) {
@@ -21,6 +23,10 @@ std::optional<int> error_named(std::string_view name) noexcept {
     }
   }
   return std::nullopt;
+}
+
+std::string counted(std::size_t number, std::string_view noun, std::string_view ending) {
+  return fmt::format("{} {}{}", number, noun, number == 1 ? std::string_view() : ending);
 }
 
 std::string name_of_signal(int signal) {

@@ -1,6 +1,7 @@
-// names: errors and signals as text.
+// names: errors, signals and counts as text.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,9 @@ namespace lastref::harness {
 std::string name_of_error(int error);
 /// The value of "ENOSPC"; absent: no errno has this name.
 std::optional<int> error_named(std::string_view name) noexcept;
+
+/// "1 run", "2 runs"; "2 processes" with the ending "es".
+std::string counted(std::size_t number, std::string_view noun, std::string_view ending = "s");
 
 /// "KILL"; the number of a signal without a name.
 std::string name_of_signal(int signal);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/platform/names.hpp"
 #include "harness/report/campaign_results.hpp"
 
 namespace lastref::harness {
@@ -518,7 +519,7 @@ void add_to(Report& report, std::string_view name, const CampaignResults& result
   const double share = results.seconds / std::max(report.seconds, 0.001);
   report.after = fmt::format(
                      "{}: {} sites, {} of {} faults executed, {} runs in {:.1f} s ({:.0f} % of the "
-                     "time); {} violations\n\n",
+                     "time); {}\n\n",
                      name,
                      sites,
                      results.matrix.all.executed,
@@ -526,7 +527,7 @@ void add_to(Report& report, std::string_view name, const CampaignResults& result
                      results.runs,
                      results.seconds,
                      100 * share,
-                     results.violations) +
+                     counted(results.violations, "violation")) +
                  report.after;
   const Exit exit = exit_of(results);
   if (std::ranges::find(by_gravity, exit) > std::ranges::find(by_gravity, report.exit)) {

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "harness/platform/names.hpp"
+
 namespace lastref::harness {
 namespace {
 
@@ -130,7 +132,7 @@ std::string verdict_of(const CampaignResults& results) {
     case Exit::clean:
       return "clean";
     case Exit::violation:
-      return fmt::format("{} violations", results.violations);
+      return counted(results.violations, "violation");
     case Exit::not_deterministic:
       return results.differences.empty() ? "violations, none of which repeats"
                                          : "the same plan gave different runs";

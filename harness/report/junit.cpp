@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "harness/platform/names.hpp"
+
 namespace lastref::harness {
 namespace {
 
@@ -36,7 +38,7 @@ std::size_t size_of_character(std::string_view text) {
 
 void add_violations(const ViolationGroup& group, std::string& xml) {
   xml += fmt::format("      <failure type=\"violation\" message=\"{}\">", xml_of(group.claim));
-  std::string text = fmt::format("{} {}.\n", group.count, group.count == 1 ? "time" : "times");
+  std::string text = counted(group.count, "time") + ".\n";
   for (const Violation& violation : group.first) {
     if (!group.label.empty()) {
       text += fmt::format("{} {}\n", group.label, violation.seen);

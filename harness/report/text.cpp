@@ -4,18 +4,14 @@
 
 #include <fmt/format.h>
 
+#include "harness/platform/names.hpp"
+
 namespace lastref::harness {
 namespace {
 
 constexpr double pause_on_terminal = 0.1;  // seconds
 constexpr double pause_in_log = 10;
 constexpr std::size_t label_column = 14;
-
-std::string text_of(std::size_t violations) {
-  return violations == 0   ? "no violation"
-         : violations == 1 ? "1 violation"
-                           : fmt::format("{} violations", violations);
-}
 
 /// "STAYED         child.1 (sh)"; further lines are indented.
 std::string labeled(std::string_view label, std::string_view lines) {
@@ -103,7 +99,7 @@ std::string to_text(const CampaignProgress& progress) {
                      count,
                      progress.seconds,
                      rate,
-                     text_of(progress.violations));
+                     counted(progress.violations, "violation"));
 }
 
 std::string to_text(const Report& report) {

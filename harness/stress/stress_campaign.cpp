@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "harness/platform/names.hpp"
 #include "harness/scenario/pattern.hpp"
 
 namespace lastref::harness {
@@ -126,8 +127,10 @@ void StressCampaign::try_one(Shared& shared, KernelWorld& world, std::uint64_t n
     shared.progress << fmt::format("{}: {}: {}\n", scenario.name, finding.claim, finding.seen);
   }
   if (report.runs % runs_between_lines == 0) {
-    shared.progress << fmt::format(
-        "{} of {} runs, {} violations\n", report.runs, options_.runs, report.violations.size());
+    shared.progress << fmt::format("{} of {} runs, {}\n",
+                                   report.runs,
+                                   options_.runs,
+                                   counted(report.violations.size(), "violation"));
   }
 }
 

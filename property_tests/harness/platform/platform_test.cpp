@@ -38,6 +38,12 @@ TEST(ErrorNames, lead_back_to_the_errors) {
   EXPECT_EQ(error_named("ENONE"), std::nullopt);
 }
 
+TEST(Counts, have_their_noun_in_the_right_number) {
+  EXPECT_EQ(counted(0, "run"), "0 runs");
+  EXPECT_EQ(counted(1, "run"), "1 run");
+  EXPECT_EQ(counted(2, "process", "es"), "2 processes");
+}
+
 TEST(Folder, is_listed_before_the_folders_in_it) {
   const pretend::FreshFolder folder;
   for (const char* each : {"b", "a", "a/b"}) {
