@@ -116,6 +116,12 @@ bool Scheduler::expire() {
   return any;
 }
 
+void Scheduler::touch(Shared what, Access access) {
+  if (happens_before) {
+    happens_before->touch(what, access);
+  }
+}
+
 void Scheduler::touch_all() {
   if (happens_before) {
     happens_before->touch_all();

@@ -110,7 +110,8 @@ class Scheduler {
   std::function<bool()> shows_deaths = [] { return false; };
   /// If there is one, all accesses are noted in it, and questions have a state.
   std::optional<HappensBefore> happens_before;
-  /// The order of the running step and every other one matters.
+  /// Note an access of the running step in it.
+  void touch(Shared what, Access access);
   void touch_all();
   /// The steps that were taken, if they are counted.
   bool counts_steps = false;

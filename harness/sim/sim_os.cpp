@@ -265,10 +265,11 @@ Result<std::size_t> SimOs::poll(std::span<os::PollItem> items,
                                 std::optional<std::chrono::nanoseconds> timeout) noexcept {
   LASTREF_ASSERT(timeout == os::Instant(0));
   orders(Call::poll);
-  for (const os::PollItem& item : items) {
-    if (const auto description = SimKernel::description(*process_, item.fd);
-        description && happens_before() != nullptr) {
-      note_accesses(Call::poll, *description);
+  if (happens_before() != nullptr) {
+    for (const os::PollItem& item : items) {
+      if (const auto description = SimKernel::description(*process_, item.fd)) {
+        note_accesses(Call::poll, *description);
+      }
     }
   }
   return machine_.kernel.look(*process_, items);
@@ -316,9 +317,7 @@ Status SimOs::unblock_signal(os::Signal signal) noexcept {
 
 Result<std::unique_ptr<os::Thread>> SimOs::start_thread(std::function<void()> body,
                                                         os::ThreadKind) noexcept {
-  if (HappensBefore* const order = happens_before()) {
-    order->touch(Shared::pids, Access::write);
-  }
+  machine_.scheduler.touch(Shared::pids, Access::write);
   const os::Pid number = machine_.kernel.number_a_thread();
   const Scheduler::Index actor =
       machine_.scheduler.start(process_, /*is_main=*/false, [body = std::move(body)] {

@@ -81,9 +81,9 @@ class SimOs final : public EveryCall<SimOs> {
   template <Call call, typename... Given>
   AnswerOf<call> every(Given&&... given) noexcept {
     orders(call);
-    note_accesses(call, object_of_call(given...));
-    return told(
-        CallOf<call>::make(machine_.kernel, *process_, given...), call, object_of_call(given...));
+    const CallObject object = object_of_call(given...);
+    note_accesses(call, object);
+    return told(CallOf<call>::make(machine_.kernel, *process_, given...), call, object);
   }
 
   // They may end or start a process, or are not handled by a SimKernel.

@@ -47,9 +47,6 @@ class SimStage final : private OperationLog, public Stage {
  private:
   void note(std::string_view operation, const std::string& text, bool begins, int error) override;
   void deliver(const std::string& role, os::Signal signal);
-  /// Notes an access of the running step; see HappensBefore.
-  void touch(Shared what, Access access) const;
-  void touch_all() const;
 
   SimRun& run_;
   Member& member_;
