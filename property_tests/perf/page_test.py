@@ -1,6 +1,6 @@
 """page_test: records a history whose truth is known, and reads in a browser what its page shows.
 
-    page_test.py LASTREF_PERF BROWSER FOLDER
+    page_test.py LASTREF_PERF CHROMEDRIVER FOLDER
 """
 import json
 import os
@@ -150,8 +150,9 @@ def look_at(browser, page):
             check(browser.value('typeof window.hacked') == 'undefined', 'a name was run')
             check(browser.value("document.querySelectorAll('img,script').length") == 1,
                   'a name has become an element')
-            check(not browser.complaints(), f'{where}: {browser.complaints()}')
-            check(browser.requests() == ['file://' + page], f'asked for {browser.requests()}')
+            complaints, requests = browser.complaints(), browser.requests()
+            check(not complaints, f'{where}: {complaints}')
+            check(requests == ['file://' + page], f'asked for {requests}')
     check(sum(grounds['dark']) < 150 < 600 < sum(grounds['light']), f'backgrounds: {grounds}')
 
 
@@ -173,7 +174,7 @@ PLANTED = [
 
 
 def main():
-    perf, program, folder = sys.argv[1:]
+    perf, driver, folder = sys.argv[1:]
     if os.path.exists(folder):
         shutil.rmtree(folder)
     os.makedirs(folder)
@@ -182,7 +183,7 @@ def main():
     record(perf, folder, database)
     subprocess.run([perf, 'history', '--db', database, '--html', page], cwd=folder, check=True,
                    stdout=subprocess.DEVNULL)
-    with Browser(program, folder) as browser:
+    with Browser(driver, folder) as browser:
         look_at(browser, page)
         for right, wrong in PLANTED:
             plant(page, os.path.join(folder, 'planted.html'), right, wrong,

@@ -1,6 +1,6 @@
 """timeline_page_test: reads in a browser the page of the timeline of a run.
 
-    timeline_page_test.py LASTREF BROWSER FOLDER
+    timeline_page_test.py LASTREF CHROMEDRIVER FOLDER
 """
 import os
 import shutil
@@ -34,8 +34,9 @@ def look_at(browser, page, text):
     grounds = {}
     for scheme in ('light', 'dark'):
         browser.open(page, scheme, 1400)
-        check(not browser.complaints(), f'{scheme}: {browser.complaints()[:1]}')
-        check(browser.requests() == ['file://' + page], f'{scheme}: {browser.requests()}')
+        complaints, requests = browser.complaints(), browser.requests()
+        check(not complaints, f'{scheme}: {complaints[:1]}')
+        check(requests == ['file://' + page], f'{scheme}: {requests}')
         actors = browser.value("[...document.querySelectorAll('th.actor')]"
                                ".map((each) => each.textContent)")
         check(len(actors) >= 5 and len(set(actors)) == len(actors), f'actors are {actors}')
@@ -93,14 +94,14 @@ PLANTED = [
 
 
 def main():
-    program, browser_program, folder = sys.argv[1:]
+    program, driver, folder = sys.argv[1:]
     if os.path.exists(folder):
         shutil.rmtree(folder)
     os.makedirs(folder)
     page = os.path.join(folder, 'timeline.html')
     said = subprocess.run([program] + RUN + ['--timeline', '--html', page], cwd=folder, check=True,
                           stdout=subprocess.PIPE, encoding='utf-8').stdout
-    with Browser(browser_program, folder) as browser:
+    with Browser(driver, folder) as browser:
         look_at(browser, page, said)
         for right, wrong in PLANTED:
             plant(page, os.path.join(folder, 'planted.html'), right, wrong,
