@@ -27,12 +27,15 @@ Result<std::shared_ptr<ParallelBackend>> configured(
 Status exhaust_memory(Stage& stage, ParallelBackend& backend) {
   return stage.product().operation("exhaust memory", [&]() -> Status {
     const auto sent = backend.apply_async({{"exhaust memory"}}, {});
-    const BatchOutcome outcome = sent ? (*sent)->get() : BatchOutcome(tl::unexpect, sent.error());
-    const auto* error = outcome ? nullptr : std::get_if<Error>(&outcome.error());
+    const auto* failed = !sent ? &sent.error() : nullptr;
+    if (sent && !(*sent)->get()) {
+      failed = &(*sent)->get().error();
+    }
+    const auto* error = failed == nullptr ? nullptr : std::get_if<Error>(failed);
     if (stage.is_undisturbed() &&
         (error == nullptr || error->code != std::errc::not_enough_memory)) {
       stage.refute("E10: a task without memory fails with not_enough_memory",
-                   outcome ? "results" : describe(outcome.error()));
+                   failed == nullptr ? "results" : describe(*failed));
     }
     return ok();
   });

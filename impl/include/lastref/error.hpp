@@ -102,6 +102,10 @@ template <typename T>
 Status status_of(const Result<T>& result) {
   return result ? ok() : Status(failure(result.error()));
 }
+template <typename T>
+Status status_of(Result<T>&& result) noexcept {
+  return result ? ok() : Status(failure(std::move(result).error()));
+}
 
 /// One line for the user: the operation, its subject, and the kernel's error.
 std::string describe(const Error& error);
@@ -124,11 +128,11 @@ std::string describe(const Error& error);
   LASTREF_TRY_AS(LASTREF_CONCATENATE(name##_result_, __LINE__), name, expression)
 
 /// Returns the error of a Status, if it has one.
-#define LASTREF_CHECK(status)                                                \
-  do {                                                                       \
-    if (auto checked = (status); !checked) {                                 \
-      return ::tl::unexpected<::lastref::Error>(std::move(checked).error()); \
-    }                                                                        \
+#define LASTREF_CHECK(status)                                                                      \
+  do {                                                                                             \
+    if (auto&& checked = (status); !checked) {                                                     \
+      return ::tl::unexpected<::lastref::Error>(std::forward<decltype(checked)>(checked).error()); \
+    }                                                                                              \
   } while (false)
 
 /// For bugs in lastref: one condition without side effects, checked in every build.
