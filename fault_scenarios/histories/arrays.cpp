@@ -27,6 +27,8 @@ const Vocabulary& vocabulary() {
                                            {"copy", {arrays, arrays}},
                                            {"drop", {arrays}},
                                            {"arrived", {channels}},
+                                           {"invalidate", {arrays}},
+                                           {"release-gone"},
                                            {"begin", {contexts}},
                                            {"clean", {contexts}},
                                            {"clean-all"},
@@ -55,7 +57,7 @@ class Model final : public HistoryModel {
       const auto sent = sent_.find(operation.object());
       return sent != sent_.end() && sent->second == process && presence_.seen() > 1;
     }
-    if (verb == "copy" || verb == "drop") {
+    if (verb == "copy" || verb == "drop" || verb == "invalidate") {
       return has_.contains({process, operation.object()});
     }
     return verb == "fill" || senders_.contains(process);
@@ -104,6 +106,8 @@ struct Held {
   std::optional<Array> array;
   std::uint32_t factor = 1;
   std::uint32_t count = 0;
+  /// The file of the array in each context in which it was sent and has not been invalidated.
+  std::map<std::string, std::string, std::less<>> files = {};
 };
 
 /// One process of a history.
@@ -189,6 +193,7 @@ class Player {
   }
 
   void fill(Held& held, const std::string& count) {
+    held.files.clear();
     held.factor = ++filled_;
     held.count = static_cast<std::uint32_t>(std::stoul(count));
     held.array = numbered(held.factor, held.count);
@@ -206,6 +211,11 @@ class Player {
         stage_.await(operation.object() + " has arrived");
         check(parent.arrived(operation.object()));
       }
+    } else if (verb == "invalidate") {
+      invalidate(parent, operation.object());
+    } else if (verb == "release-gone") {
+      check(stage_.product().operation("release gone",
+                                       [&] { return parent.reducer().release_gone(); }));
     } else if (verb == "begin") {
       check(parent.begin(operation.object()));
       current_ = operation.object();
@@ -213,13 +223,34 @@ class Player {
     } else if (verb == "clean-all") {
       check(parent.clean_up());
       ended_ = {"one", "two"};
+      forget_files("one");
+      forget_files("two");
     } else {
       check(parent.clean_up({.force = verb == "force"}, operation.object()));
       ended_.insert(operation.object());
+      forget_files(operation.object());
     }
   }
 
-  void send(Parent& parent, const std::string& channel, const Held& held) {
+  void invalidate(Parent& parent, const std::string& name) {
+    const auto held = held_.find(name);
+    if (held == held_.end() || !held->second.array) {
+      return;
+    }
+    check(stage_.product().operation(
+        "invalidate", [&] { return parent.reducer().invalidate(*held->second.array); }));
+    for (auto& [other, each] : held_) {
+      each.files.clear();  // A copy is the same array.
+    }
+  }
+
+  void forget_files(const std::string& context) {
+    for (auto& [name, held] : held_) {
+      held.files.erase(context);
+    }
+  }
+
+  void send(Parent& parent, const std::string& channel, Held& held) {
     // Of an array that it sends, the content has to be known to any receiver.
     stage_.send(channel + " content",
                 std::to_string(held.factor) + ' ' + std::to_string(held.count));
@@ -229,11 +260,17 @@ class Player {
     }
     if (sent) {
       sent_.insert(channel);
+      const std::string& file = held.files.emplace(current_, parent.last_file()).first->second;
+      if (stage_.is_undisturbed() && file != parent.last_file() && !ended_.contains(current_)) {
+        stage_.refute("R4: an array that is sent again has the same file",
+                      parent.last_file() + " after " + file);
+      }
     }
   }
 
   void receive(const std::string& channel, Held& held) {
     held.array.reset();
+    held.files.clear();
     Result<Array> array = worker_.receive(channel);
     const bool was_sent = array || array.error().code != std::errc::no_message_available;
     if (was_sent && is_certain(channel)) {
@@ -326,6 +363,8 @@ const RegisteredScenario registered([] {
                              "clean up",
                              "arrived",
                              "reduce",
+                             "invalidate",
+                             "release gone",
                              "rebuild",
                              "join",
                              "register",

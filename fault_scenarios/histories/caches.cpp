@@ -15,9 +15,21 @@
 namespace lastref::harness {
 namespace {
 
-constexpr std::int64_t length = 3;
+constexpr std::int64_t usual_length = 3;
+constexpr std::int64_t other_length = 4;
+
 /// bytes; a value of 0 bytes takes as many.
 constexpr std::int64_t record_head = 16;
+
+/// Bytes of a cache file without values.
+std::int64_t space_without_values(std::int64_t length) {
+  return space_for(static_cast<std::uint64_t>(length), 0) - length * record_head;
+}
+
+/// Bytes that a value takes in it.
+std::int64_t space_of_value(std::size_t size) {
+  return space_for(1, size) - space_for(1, 0) + record_head;
+}
 
 const Vocabulary& vocabulary() {
   static const std::vector<std::string_view> caches = {"one", "two"};
@@ -27,7 +39,7 @@ const Vocabulary& vocabulary() {
   static const Vocabulary all = {
       .processes = {"root", "a", "b", "c"},
       .verbs = {{"make", {caches, {"unlimited", "608", "352", "304"}}},
-                {"make-alone", {caches, {"memory", "file"}}},
+                {"make-alone", {caches, {"memory", "file", "longer"}}},
                 {"attach", {caches}},
                 {"put", {caches, slots, {"40", "0", "1", "225", "5000"}}},
                 {"get", {caches, slots}},
@@ -112,6 +124,11 @@ using Slots = std::vector<std::optional<std::string>>;
 struct Held {
   std::unique_ptr<StageCache> cache;
   std::string name;  ///< of its history
+  std::int64_t length = usual_length;
+  std::int64_t limit = 0;              ///< bytes; 0 is none
+  std::int64_t used = 0;               ///< bytes, by values that this process has put
+  std::set<std::uint64_t> taken = {};  ///< slots, by this process
+  bool is_full = false;                ///< This process has met the limit.
   bool is_maker = false;
   bool is_shared = false;
   bool is_loaded = false;
@@ -185,17 +202,21 @@ class Player {
     const bool may_be_full = limit > 0 && space_for_all(object) > limit;
     const std::string name = (may_be_full ? "limited_" : "") + object + '_' + stage_.role() + '_' +
                              std::to_string(++made_);
+    const bool is_shared = operation.verb == "make";
+    const bool is_longer = !is_shared && operation.object(1) == "longer";
     Held held{.cache = std::make_unique<StageCache>(stage_, name),
               .name = name,
+              .length = is_longer ? other_length : usual_length,
+              .limit = limit,
               .is_maker = true,
-              .is_shared = operation.verb == "make"};
+              .is_shared = is_shared};
     CacheOptions options = cache_options(stage_);
     options.size_limit = limit;
     options.is_durable = stage_.value(durable);
-    const Status made = held.is_shared ? held.cache->make(length, options)
+    const Status made = is_shared ? held.cache->make(held.length, options)
                         : operation.object(1) == "memory"
-                            ? held.cache->make_naive_cache(length, options)
-                            : held.cache->make_file_cache(length, options);
+                            ? held.cache->make_naive_cache(held.length, options)
+                            : held.cache->make_file_cache(held.length, options);
     check(made);
     if (made) {
       put_in_place(object, std::move(held));
@@ -204,10 +225,10 @@ class Player {
 
   /// Bytes of a cache file with every value that the history puts into such a cache.
   std::int64_t space_for_all(const std::string& object) const {
-    std::int64_t space = space_for(length, 0) - length * record_head;
+    std::int64_t space = space_without_values(usual_length);
     for (const HistoryOperation& each : all_) {
       if (each.verb == "put" && each.object() == object) {
-        space += space_for(1, std::stoull(each.object(2))) - space_for(1, 0) + record_head;
+        space += space_of_value(std::stoull(each.object(2)));
       }
     }
     return space;
@@ -224,7 +245,8 @@ class Player {
 
   void hand_out(const std::string& object, const Held& held) {
     stage_.send(object,
-                (held.is_loaded ? "loaded " : "fresh ") + held.name + ' ' + held.cache->handle());
+                (held.is_loaded ? "loaded " : "fresh ") + held.name + ' ' +
+                    std::to_string(held.limit) + ' ' + held.cache->handle());
   }
 
   void attach(const std::string& object) {
@@ -234,13 +256,15 @@ class Player {
     }
     const std::size_t first = sent->find(' ');
     const std::size_t second = sent->find(' ', first + 1);
+    const std::size_t third = sent->find(' ', second + 1);
     const bool is_loaded = sent->starts_with("loaded");
     const std::string name = sent->substr(first + 1, second - first - 1);
     Held held{.cache = std::make_unique<StageCache>(stage_, name),
               .name = name,
+              .limit = std::stoll(sent->substr(second + 1, third - second - 1)),
               .is_shared = true,
               .is_loaded = is_loaded};
-    const Status attached = held.cache->attach(sent->substr(second + 1), is_loaded);
+    const Status attached = held.cache->attach(sent->substr(third + 1), is_loaded);
     const bool may_be_gone =
         !attached && attached.error().code == std::errc::no_such_file_or_directory;
     if (!may_be_gone) {
@@ -261,7 +285,7 @@ class Player {
       if (held.is_closed) {
         must_be_empty(cache, slot);
       } else if (verb == "put") {
-        check(cache.put(slot, value_for(slot, std::stoull(operation.object(2)))));
+        put(held, operation.object(), slot, std::stoull(operation.object(2)));
       } else {
         check(verb == "get" ? cache.get(slot) : cache.get_checked(slot));
       }
@@ -274,13 +298,38 @@ class Player {
     }
   }
 
+  void put(Held& held, const std::string& object, std::uint64_t slot, std::size_t size) {
+    const Result<bool> stored = held.cache->put(slot, value_for(slot, size));
+    check(stored);
+    const std::int64_t space = space_of_value(size);
+    const bool fits =
+        held.limit == 0 || space_without_values(held.length) + held.used + space <= held.limit;
+    if (stored.value_or(false)) {
+      must_be(
+          stage_, "C5: the values of a cache fit into its limit", fits || held.is_loaded, "more");
+    }
+    if (held.is_maker && is_only_mine_to_put(object) && !held.is_loaded && !held.is_preserved) {
+      const bool is_to_be_stored = fits && !held.taken.contains(slot) && !held.is_full;
+      must_be(stage_,
+              "C5: an empty slot takes a value until one does not fit into the limit",
+              !stored || *stored == is_to_be_stored || !is_promised(),
+              is_to_be_stored ? "it was refused" : "it was stored");
+    }
+    if (stored.value_or(false)) {
+      held.used += space;
+      held.taken.insert(slot);
+    } else if (stored && !fits && !held.taken.contains(slot)) {
+      held.is_full = true;
+    }
+  }
+
   /// The last look at each slot is before it, and one at a cache without content after it.
   void close(Held& held) {
     if (!std::exchange(held.is_closed, true)) {
       static_cast<void>(contents_of(held));
     }
     check(held.cache->close());
-    for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(length); ++slot) {
+    for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(held.length); ++slot) {
       must_be_empty(*held.cache, slot);
     }
   }
@@ -303,7 +352,7 @@ class Player {
   /// The values of a frozen cache, which keeps them.
   Slots contents_of(Held& held) {
     Slots slots;
-    for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(length); ++slot) {
+    for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(held.length); ++slot) {
       slots.push_back(held.cache->get(slot).value_or(std::nullopt));
     }
     return slots;
@@ -329,11 +378,24 @@ class Player {
 
   void load(Held& held, const HistoryOperation& operation) {
     const std::string& file = operation.object(1);
+    const bool is_known = is_only_mine(file);
+    const bool is_of_other_length =
+        is_known && kept_.contains(file) && std::ssize(kept_.at(file)) != held.length;
+    const Slots before = is_of_other_length && !held.is_shared ? contents_of(held) : Slots();
     const Result<bool> loaded = held.cache->preload(file_of(file));
-    check(loaded);
+    if (is_of_other_length) {
+      must_be(stage_,
+              "C7: a file of another number of slots is not loaded, and changes nothing",
+              !loaded.value_or(false) && (held.is_shared || contents_of(held) == before),
+              loaded ? "it was loaded" : "other values");
+      return;
+    }
+    if (is_known || !has_other_lengths()) {
+      check(loaded);
+    }
     const bool may_be_frozen =
         held.is_loaded || held.is_preserved || held.name.starts_with("limited");
-    if (is_only_mine(file) && kept_.contains(file) && !may_be_frozen) {
+    if (is_known && kept_.contains(file) && !may_be_frozen) {
       must_be(
           stage_, "C7: a cache that is not frozen loads a file that exists", loaded == true, file);
     }
@@ -345,7 +407,7 @@ class Player {
       hand_out(operation.object(), held);
     }
     const Slots slots = contents_of(held);
-    if (is_only_mine(file)) {
+    if (is_known) {
       must_be(stage_,
               "C7: a loaded cache has what was preserved",
               kept_.contains(file) && slots == kept_.at(file),
@@ -355,6 +417,19 @@ class Player {
 
   std::string file_of(const std::string& file) const {
     return file == "own" ? "own_" + stage_.role() : file;
+  }
+
+  bool has_other_lengths() const {
+    return std::ranges::any_of(all_, [](const HistoryOperation& each) {
+      return each.verb == "make-alone" && each.object(1) == "longer";
+    });
+  }
+
+  /// Whether no other process puts into a shared cache of this name.
+  bool is_only_mine_to_put(const std::string& object) const {
+    return std::ranges::none_of(all_, [&](const HistoryOperation& each) {
+      return each.process != stage_.role() && each.verb == "attach" && each.object() == object;
+    });
   }
 
   /// Whether no other process writes the file.

@@ -119,8 +119,8 @@ class Model final : public HistoryModel {
     if (verb == "make") {
       return own > 0 && (!made_.contains(name) || !made_.at(name));
     }
-    if (verb == "forget") {
-      return own > 0 || others_hold;
+    if (verb == "forget" || verb == "release") {
+      return own > 0 || others_hold;  // One release too many takes no reference of another process.
     }
     return own > 0;
   }
@@ -149,7 +149,11 @@ Resource resource_of(const Product& product, const std::string& name) {
   if (name == "semaphore") {
     return product.semaphore("lastref-history");
   }
-  return name == "shm" ? product.shm("lastref-history") : product.file(name + ".bin");
+  if (name == "shm") {
+    return product.shm("lastref-history");
+  }
+  // The name of a folder may be the beginning of another name.
+  return product.file(name == "y" ? "folder.bin" : name + ".bin");
 }
 
 /// One process of a history.
