@@ -302,11 +302,13 @@ class Player {
     const Result<bool> stored = held.cache->put(slot, value_for(slot, size));
     check(stored);
     const std::int64_t space = space_of_value(size);
-    const bool fits =
-        held.limit == 0 || space_without_values(held.length) + held.used + space <= held.limit;
+    const std::int64_t needed = space_without_values(held.length) + held.used + space;
+    const bool fits = held.limit == 0 || needed <= held.limit;
     if (stored.value_or(false)) {
-      must_be(
-          stage_, "C5: the values of a cache fit into its limit", fits || held.is_loaded, "more");
+      must_be(stage_,
+              "C5: the values of a cache fit into its limit",
+              fits || held.is_loaded,
+              std::to_string(needed) + " bytes in a cache of " + std::to_string(held.limit));
     }
     if (held.is_maker && is_only_mine_to_put(object) && !held.is_loaded && !held.is_preserved) {
       const bool is_to_be_stored = fits && !held.taken.contains(slot) && !held.is_full;
