@@ -1,3 +1,6 @@
+#include <optional>
+#include <utility>
+
 #include <lastref/npy.hpp>
 
 #include "fault_scenarios/support/array_travel.hpp"
@@ -7,12 +10,13 @@ namespace lastref::harness {
 namespace {
 
 Result<Array> map(Stage& stage, const std::string& name) {
-  Result<Array> mapped = failure(std::errc::no_such_file_or_directory, name);
-  LASTREF_CHECK(stage.product().operation("map", [&] {
-    mapped = map_npy(stage.os(), name, MapMode::read);
-    return status_of(mapped);
+  std::optional<Array> mapped;
+  LASTREF_CHECK(stage.product().operation("map", [&]() -> Status {
+    LASTREF_TRY(array, map_npy(stage.os(), name, MapMode::read));
+    mapped = std::move(array);
+    return ok();
   }));
-  return mapped;
+  return *std::move(mapped);
 }
 
 Status root(Stage& stage) {

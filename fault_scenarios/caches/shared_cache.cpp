@@ -113,7 +113,9 @@ Status root_that_stops_a_writer(Stage& stage) {
     cache.put(slot, value_of(slot, stage.role()));
     must_be(stage, "C3: no process waits for a stopped writer", cache.has(slot), "no value");
   }
-  if (!stage.resume("worker")) {
+  const bool is_still_stopped = stage.resume("worker");
+  stage.tell("root has put");
+  if (!is_still_stopped) {
     stage.refute("C3: no process waits for a stopped writer", "it had to continue first");
   }
   stage.await("worker is done");
@@ -129,6 +131,7 @@ Status worker_to_be_stopped(Stage& stage) {
     for (std::uint64_t slot = 0; slot < 8; ++slot) {
       cache.put(slot, value_of(slot, stage.role()));
     }
+    stage.await("root has put");  // A process that has ended cannot be resumed.
   }
   stage.tell("worker is done");
   return first_failure({attached, cache.first_failed()});

@@ -88,7 +88,8 @@ const RegisteredScenario registered([] {
       .possible_noise = {"refused a connection: no descriptor is free for it",
                          "with descriptors for which this process has no space",
                          "no descriptor is left to spare",
-                         "could not accept connections any more"},
+                         "could not accept connections any more",
+                         "clean-up may delay its clients"},
       .failing_operations = {"join"},
       .outside_matrix = "its two lasting limits are already faults",
   };
