@@ -59,7 +59,7 @@ bool may_leave(const Evidence& evidence, const Record& record) {
 /// last tracker was killed after the root had left the tree or had started as many as it may, so
 /// that none started another.
 Waiver why_not_at_once(const Evidence& evidence) {
-  bool tracker_was_killed = false;
+  bool tracker_was_killed = false;  // or gave up
   std::size_t trackers_killed = 0;
   bool tracker_ever = false;
   bool root_was_killed = false;
@@ -78,7 +78,8 @@ Waiver why_not_at_once(const Evidence& evidence) {
     if (is_fact(record, fact::born) && is_tracker(record)) {
       tracker_ever = true;
       tracker_was_killed = false;
-    } else if (is_fact(record, fact::died) && record.text != fact::ended) {
+    } else if (is_fact(record, fact::died) &&
+               (record.text != fact::ended || (is_tracker(record) && record.value != 0))) {
       tracker_was_killed = tracker_was_killed || is_tracker(record);
       trackers_killed += is_tracker(record) ? 1U : 0U;
       root_was_leaving = is_tracker(record) ? root_leaves : root_was_leaving;
