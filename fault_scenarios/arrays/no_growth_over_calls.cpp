@@ -96,6 +96,7 @@ const RegisteredScenario registered([] {
       .rows = {"E12"},
       .roles = {{"root", root}},
       .outside_matrix = "it repeats calls that other scenarios make once",
+      .is_long = true,
   };
 });
 

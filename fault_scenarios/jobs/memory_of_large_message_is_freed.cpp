@@ -36,6 +36,7 @@ const RegisteredScenario registered([] {
       .rows = {"E12"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}},
       .outside_matrix = "it tests size and has too many sites",
+      .is_long = true,
   };
 });
 

@@ -84,6 +84,7 @@ const RegisteredScenario registered([] {
       .rows = {"T11", "T9"},
       .roles = {{"root", root}, {"client_a", client_a}, {"client_b", client_b}},
       .outside_matrix = "it tests size and has too many sites",
+      .is_long = true,
   };
 });
 

@@ -43,6 +43,7 @@ const RegisteredScenario registered([] {
       .roles = {{"root", root}},
       .expected_noise = {"the last process of the tree left 1 "},
       .outside_matrix = "it tests size and has too many sites",
+      .is_long = true,
   };
 });
 

@@ -38,6 +38,7 @@ const RegisteredScenario registered([] {
       .rows = {"T3", "T10"},
       .roles = {{"root", root}},
       .outside_matrix = "it tests size and has too many sites",
+      .is_long = true,
   };
 });
 

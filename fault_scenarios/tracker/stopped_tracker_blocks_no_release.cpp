@@ -40,6 +40,7 @@ const RegisteredScenario registered([] {
       .rows = {"T10"},
       .roles = {{"root", root}},
       .outside_matrix = "its backlog of thousands of messages has too many sites",
+      .is_long = true,
   };
 });
 

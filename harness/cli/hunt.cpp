@@ -28,12 +28,12 @@ namespace lastref::harness {
 namespace {
 
 /// Those that the pattern matches and that the simulated kernel can run. One that is not in the
-/// gate, or takes no faults, has to be named exactly.
+/// gate, or is long, has to be named exactly.
 std::vector<const Scenario*> select(const std::string& pattern) {
   std::vector<const Scenario*> selected;
   for (const Scenario& each : catalog()) {
     const bool is_named = (pattern.empty() || matches(pattern, each.name)) &&
-                          ((each.in_gate && each.in_matrix()) || pattern == each.name);
+                          ((each.in_gate && !each.is_long) || pattern == each.name);
     if (is_named && !each.kernel_only) {
       selected.push_back(&each);
     }

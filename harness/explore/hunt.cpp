@@ -30,8 +30,9 @@ std::uint64_t runs_in_turn_of(std::size_t deviations) {
       static_cast<std::uint64_t>(std::sqrt(deviations) / 2), std::uint64_t{2}, std::uint64_t{40});
 }
 
-/// Two runs of three have a fault, one of six has two.
-constexpr std::uint64_t kinds_of_run = 6;
+/// Half of the runs have a fault, one of eight has two: most races need none, and after one the
+/// rest of a run is often short.
+constexpr std::uint64_t kinds_of_run = 8;
 
 /// Violations of one claim in one scenario that are shrunk and reported: texts that differ in each
 /// run would make them all distinct.
@@ -46,7 +47,7 @@ struct Quarry {
   std::vector<Deviation> deviations;
   std::size_t deviations_given = 0;
   std::uint64_t runs_in_turn = 1;
-  bool is_turn_of_deviation = false;  ///< Every other run is one, until all were made.
+  std::size_t orders_of_deviations = 0;  ///< Those that no other run had before
   std::uint64_t random_runs = 0;
   std::unordered_set<std::uint64_t> orders;
   std::set<std::string> fingerprints;  ///< Of all findings, before and after they were shrunk
@@ -58,6 +59,12 @@ struct UnderWay {
   bool is_clean = false;
   std::vector<std::string> fingerprints = {};  ///< Of its findings, while they are shrunk
 };
+
+/// From 0 to 1
+double draw_fraction(std::uint64_t& chance) {
+  constexpr double range = 18446744073709551616.0;  // of next_random: 2^64
+  return static_cast<double>(next_random(chance)) / range;
+}
 
 bool has_form(const Scenario& scenario) {
   return std::ranges::any_of(scenario.parameters, &DeclaredParameter::form);
@@ -118,11 +125,10 @@ class Hunt {
   std::optional<Job> next();
   std::optional<Job> again();
   std::optional<Job> next_of(std::size_t index, bool may_repeat);
-  bool draws_text(const Quarry& quarry) const;
+  bool takes_deviation(const Quarry& quarry) const;
   Job clean_job(std::size_t index) const;
   Job job_of(const HuntState::UnderWay& run, std::optional<PolicyName> policy) const;
   Plan draw(std::size_t index, std::uint64_t number, std::optional<PolicyName> policy) const;
-  bool has_policy(PolicyName name) const;
   PolicyName draw_policy(std::uint64_t& chance) const;
   bool is_new(const Job& job, const Outcome& outcome);
   void learn(std::size_t index, const Outcome& clean);
@@ -158,8 +164,8 @@ void Hunt::restore(const HuntState& state) {
     const HuntState::Scenario& from = state.scenarios[at];
     Quarry& quarry = quarries_[at];
     quarry.is_started = quarry.is_known = from.is_known;
-    quarry.is_turn_of_deviation = from.is_turn_of_deviation;
     quarry.deviations_given = from.deviations_given;
+    quarry.orders_of_deviations = from.orders_of_deviations;
     quarry.random_runs = from.random_runs;
     quarry.orders = {from.orders.begin(), from.orders.end()};
     quarry.fingerprints = {from.fingerprints.begin(), from.fingerprints.end()};
@@ -192,8 +198,8 @@ HuntState Hunt::state() const {
   for (const Quarry& each : quarries_) {
     state.scenarios.push_back(
         {.is_known = each.is_known,
-         .is_turn_of_deviation = each.is_turn_of_deviation,
          .deviations_given = each.deviations_given,
+         .orders_of_deviations = each.orders_of_deviations,
          .random_runs = each.random_runs,
          .orders = {each.orders.begin(), each.orders.end()},
          .fingerprints = {each.fingerprints.begin(), each.fingerprints.end()}});
@@ -261,14 +267,12 @@ std::optional<Job> Hunt::next_of(std::size_t index, bool may_repeat) {
     quarry.is_started = given.is_clean = true;
     job = clean_job(index);
   } else {
-    given.run.is_deviation = quarry.deviations_given < quarry.deviations.size() &&
-                             quarry.is_turn_of_deviation && !draws_text(quarry);
+    given.run.is_deviation = takes_deviation(quarry);
     given.run.index = given.run.is_deviation ? quarry.deviations_given++ : quarry.random_runs++;
     given.run.policy = results_.policies.front().name;
     job = job_of(given.run, std::nullopt);
     given.run.policy = given.run.is_deviation ? given.run.policy : job.plan.policy;
   }
-  quarry.is_turn_of_deviation = !quarry.is_turn_of_deviation;
   under_way_[given_] = std::move(given);
   return job;
 }
@@ -298,11 +302,22 @@ Job Hunt::job_of(const HuntState::UnderWay& run, std::optional<PolicyName> polic
   return job;
 }
 
-/// Whether it is the turn of a drawn text, of which the deviations show but one: of three runs of
-/// four.
-bool Hunt::draws_text(const Quarry& quarry) const {
-  constexpr std::uint64_t deviations_one_in = 4;
-  return options_.draws_parameters && has_form(*quarry.scenario) && given_ % deviations_one_in != 0;
+/// Whether the next run is a deviation: more often the more new orders of steps these have had per
+/// run, compared to drawn runs. Of texts they show but one.
+bool Hunt::takes_deviation(const Quarry& quarry) const {
+  if (quarry.deviations_given >= quarry.deviations.size()) {
+    return false;
+  }
+  const auto promise = [](std::size_t orders, std::uint64_t runs) {
+    return static_cast<double>(orders + 5) / static_cast<double>(runs + 5);
+  };
+  const double deviations = promise(quarry.orders_of_deviations, quarry.deviations_given);
+  const double draws =
+      promise(quarry.orders.size() - quarry.orders_of_deviations, quarry.random_runs);
+  const bool has_text = options_.draws_parameters && has_form(*quarry.scenario);
+  const double most = has_text ? 0.25 : 0.5;
+  std::uint64_t chance = options_.seed ^ given_;
+  return draw_fraction(chance) < std::clamp(deviations / (deviations + draws), 0.1, most);
 }
 
 Plan Hunt::draw(std::size_t index, std::uint64_t number, std::optional<PolicyName> policy) const {
@@ -313,7 +328,7 @@ Plan Hunt::draw(std::size_t index, std::uint64_t number, std::optional<PolicyNam
   plan.seed = next_random(chance);
   plan.estimate = quarry.estimate;
   const std::uint64_t kind = next_random(chance) % kinds_of_run;
-  const std::size_t faults = kind < 2 ? 0 : kind < kinds_of_run - 1 ? 1 : 2;
+  const std::size_t faults = kind < kinds_of_run / 2 ? 0 : kind < kinds_of_run - 1 ? 1 : 2;
   for (std::size_t each = 0; each < faults; ++each) {
     const std::optional<Fault> fault = faults_.draw(index, chance);
     if (fault && std::ranges::find(plan.faults, *fault) == plan.faults.end()) {
@@ -332,17 +347,7 @@ Plan Hunt::draw(std::size_t index, std::uint64_t number, std::optional<PolicyNam
     return plan;
   }
   plan.policy = draw_policy(chance);
-  // These change the order where the fault is.
-  if (!plan.faults.empty() && next_random(chance) % 2 == 0) {
-    const PolicyName name =
-        next_random(chance) % 2 == 0 ? PolicyName::delays : PolicyName::postpone;
-    plan.policy = has_policy(name) ? name : plan.policy;
-  }
   return plan;
-}
-
-bool Hunt::has_policy(PolicyName name) const {
-  return std::ranges::find(results_.policies, name, &HuntedPolicy::name) != results_.policies.end();
 }
 
 /// By what each has found per run. Also the least successful one keeps a share: new orders are few
@@ -361,8 +366,7 @@ PolicyName Hunt::draw_policy(std::uint64_t& chance) const {
     each = std::max(each, least);
     sum += each;
   }
-  constexpr double range = 18446744073709551616.0;  // of next_random: 2^64
-  double drawn = static_cast<double>(next_random(chance)) / range * sum;
+  double drawn = draw_fraction(chance) * sum;
   for (std::size_t at = 0; at + 1 < weights.size(); ++at) {
     if (drawn < weights[at]) {
       return results_.policies[at].name;
@@ -452,6 +456,9 @@ void Hunt::account(const Done& done) {
   quarry.orders.insert(done.outcome.conflicts.begin(), done.outcome.conflicts.end());
   row.orders = quarry.orders.size();
   orders_ += row.orders - before;
+  if (done.job.phase == CampaignPhase::matrix) {
+    quarry.orders_of_deviations += row.orders - before;
+  }
   const std::size_t found = add_violations(quarry, done);
   results_.runs_with_findings += done.outcome.findings.empty() ? 0U : 1U;
   row.violations += done.outcome.findings.empty() ? 0U : 1U;

@@ -1,15 +1,16 @@
 // Hunt: searches the schedules of scenarios in the simulated kernel for violations.
 //
-// It takes the scenarios in turn. Of each it alternates between two searches. One tries all single
-// deviations from the usual order, which are few and show every race that one preemption shows, and
-// the pauses of an actor until another one is about to take a conflicting step. The other draws
-// runs: a schedule policy, values of parameters, and in most runs a fault or two of the matrix,
-// more often at moments that few scenarios have. A policy is drawn more often if its runs have had
-// orders of conflicting steps that no run had before.
+// It takes the scenarios in turn. Of each it makes two searches. One tries all single deviations
+// from the usual order, which are few and show every race that one preemption shows, and the pauses
+// of an actor until another one is about to take a conflicting step. The other draws runs: a
+// schedule policy, values of parameters, and in half of the runs a fault or two of the matrix, more
+// often at moments that few scenarios have. A search, and a policy, has more runs if its runs have
+// had orders of conflicting steps that no run had before.
 //
-// The run `number` of a seed is always the same in its scenario and parameters, and in its faults
-// once the clean runs of all scenarios are over, but its policy depends on the runs before it. Each
-// violation is reported with the answers that repeat it. Violations with the same fingerprint are
+// The scenario of the run `number` is always the same, and whether it is a deviation, and its
+// policy, depend on the runs before it. A drawn run of a scenario has the same parameters for a
+// seed, and the same faults once the clean runs of all scenarios are over. Each violation is
+// reported with the answers that repeat it. Violations with the same fingerprint are
 // reported once, and at most a few of one claim.
 //
 // A hunt can be continued from its state: see hunt_state.hpp.

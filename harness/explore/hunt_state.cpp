@@ -41,8 +41,8 @@ Json json_of(const HuntedScenario& row, const HuntState::Scenario& state) {
           {"violations", row.violations},
           {"seconds", row.seconds},
           {"is_known", state.is_known},
-          {"is_turn_of_deviation", state.is_turn_of_deviation},
           {"deviations_given", state.deviations_given},
+          {"orders_of_deviations", state.orders_of_deviations},
           {"random_runs", state.random_runs},
           {"orders", state.orders},
           {"fingerprints", state.fingerprints}};
@@ -136,10 +136,11 @@ Violation violation_in(Reader& reader, const Json& json) {
 }
 
 void read_scenario(Reader& reader, const Json& json, HuntState& state) {
-  HuntState::Scenario read{.is_known = reader.read<bool>(json, "is_known"),
-                           .is_turn_of_deviation = reader.read<bool>(json, "is_turn_of_deviation"),
-                           .deviations_given = reader.read<std::uint64_t>(json, "deviations_given"),
-                           .random_runs = reader.read<std::uint64_t>(json, "random_runs")};
+  HuntState::Scenario read{
+      .is_known = reader.read<bool>(json, "is_known"),
+      .deviations_given = reader.read<std::uint64_t>(json, "deviations_given"),
+      .orders_of_deviations = reader.read<std::size_t>(json, "orders_of_deviations"),
+      .random_runs = reader.read<std::uint64_t>(json, "random_runs")};
   reader.for_each(
       json, "orders", [&](const Json& each) { read.orders.push_back(hash_in(reader, each)); });
   reader.for_each(json, "fingerprints", [&](const Json& each) {
@@ -154,7 +155,8 @@ void read_scenario(Reader& reader, const Json& json, HuntState& state) {
        .violations = reader.read<std::size_t>(json, "violations"),
        .seconds = reader.read<double>(json, "seconds")});
   if (!std::ranges::is_sorted(read.orders, std::less_equal{}) ||
-      read.deviations_given > state.results.scenarios.back().deviations.total) {
+      read.deviations_given > state.results.scenarios.back().deviations.total ||
+      read.orders_of_deviations > read.orders.size()) {
     reader.refuse();
   }
   state.scenarios.push_back(std::move(read));

@@ -21,8 +21,8 @@ namespace lastref::harness {
 struct HuntState {
   struct Scenario {
     bool is_known = false;  ///< Its clean run is over.
-    bool is_turn_of_deviation = false;
     std::uint64_t deviations_given = 0;
+    std::size_t orders_of_deviations = 0;  ///< Those that no other run had before
     std::uint64_t random_runs = 0;
     std::vector<std::uint64_t> orders = {};
     std::vector<std::string> fingerprints = {};

@@ -49,6 +49,8 @@ struct Scenario {
   bool kernel_only = false;  ///< Needs what the simulation lacks: a real fork, address spaces.
   /// Why the matrix does not enumerate its clean run and fault each site; empty: it does.
   std::string outside_matrix = {};
+  /// Its runs take many times as long as others: a hunt that is not for it leaves it out.
+  bool is_long = false;
   bool in_gate = true;  ///< False for the canary.
   /// Its caches meet limits and full disks: a put may be refused at any time.
   bool caches_refuse = false;

@@ -30,8 +30,8 @@ HuntState some_state() {
       .runs_with_findings = 1,
       .seconds = 1.5};
   state.scenarios = {{.is_known = true,
-                      .is_turn_of_deviation = true,
                       .deviations_given = 4,
+                      .orders_of_deviations = 2,
                       .random_runs = 1,
                       .orders = {1, 0xffffffffffffffffU},
                       .fingerprints = {}},
@@ -95,6 +95,7 @@ const Change changes[] = {
     {"\"scenario\": 0", "\"scenario\": 1"},
     {"\"scenario\": 0", "\"scenario\": 2"},
     {"\"deviations_given\": 4", "\"deviations_given\": 5"},
+    {"\"orders_of_deviations\": 2", "\"orders_of_deviations\": 3"},
     {"18446744073709551615", "1"},
     {"18446744073709551615", "-1"},
     {"\"is_known\": true", "\"is_known\": 1"},

@@ -17,6 +17,7 @@
 #include "harness/explore/jobs.hpp"
 #include "harness/journal/run_log.hpp"
 #include "harness/sim/sim_world.hpp"
+#include "property_tests/harness/explore/fake_world.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -196,6 +197,32 @@ TEST(Hunt, gives_the_same_for_the_same_seed) {
   for (std::size_t at = 0; at < one.violations.size(); ++at) {
     EXPECT_EQ(one.violations[at].replay, other.violations[at].replay);
   }
+}
+
+/// The number of deviations among 400 runs, of which only deviations, or only drawn runs, have new
+/// orders.
+std::size_t deviations_if_new_orders_are_of(bool of_deviations) {
+  std::uint64_t orders = 0;
+  FakeWorld world([&](const Scenario&, const Plan& plan) {
+    Outcome outcome;
+    outcome.options.assign(1000, 2);
+    outcome.estimate = std::make_shared<RunEstimate>();
+    if (plan.seed.has_value() != of_deviations) {
+      outcome.conflicts = {++orders};
+    }
+    return outcome;
+  });
+  const std::array<World*, 1> worlds = {&world};
+  const std::vector<Scenario> one = {named("toy/one")};
+  const HuntResults results = hunt(worlds, without_faults(one, {.runs_max = 400}));
+  return results.scenarios.front().deviations.executed;
+}
+
+TEST(Hunt, makes_more_deviations_while_they_show_new_orders) {
+  EXPECT_GT(deviations_if_new_orders_are_of(true), 150U);
+  const std::size_t fewest = deviations_if_new_orders_are_of(false);
+  EXPECT_LT(fewest, 80U);
+  EXPECT_GT(fewest, 20U);
 }
 
 TEST(Hunt, reports_its_progress_after_each_run) {

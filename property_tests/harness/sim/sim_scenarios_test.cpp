@@ -420,6 +420,26 @@ TEST(ParametersOfScenarios, change_what_a_scenario_does_and_all_values_are_clean
   EXPECT_GE(scenarios, 25U);
 }
 
+/// A hunt takes the others in turn: one that takes much longer would take most of its time. Some
+/// are long because of bytes, not of steps.
+TEST(SimScenarios, say_that_they_are_long) {
+  constexpr std::uint64_t steps_max = 5000;
+  for (const Scenario& scenario : catalog()) {
+    if (scenario.kernel_only || !scenario.in_gate || scenario.is_long) {
+      continue;
+    }
+    SimWorld world;
+    Plan plan;
+    plan.wants_estimate = true;
+    const Outcome outcome = world.run(scenario, plan);
+    std::uint64_t steps = 0;
+    for (const ActorSteps& each : *outcome.estimate) {
+      steps += each.steps;
+    }
+    EXPECT_LE(steps, steps_max) << scenario.name;
+  }
+}
+
 }  // namespace
 
 }  // namespace lastref::harness
