@@ -59,7 +59,8 @@ bool may_leave(const Evidence& evidence, const Record& record) {
 /// last tracker was killed after the root had left the tree or had started as many as it may, so
 /// that none started another.
 Waiver why_not_at_once(const Evidence& evidence) {
-  bool tracker_was_killed = false;  // or gave up
+  bool tracker_was_killed = false;
+  bool tracker_gave_up = false;
   std::size_t trackers_killed = 0;
   bool tracker_ever = false;
   bool root_was_killed = false;
@@ -78,8 +79,10 @@ Waiver why_not_at_once(const Evidence& evidence) {
     if (is_fact(record, fact::born) && is_tracker(record)) {
       tracker_ever = true;
       tracker_was_killed = false;
-    } else if (is_fact(record, fact::died) &&
-               (record.text != fact::ended || (is_tracker(record) && record.value != 0))) {
+      tracker_gave_up = false;
+    } else if (is_fact(record, fact::died) && record.text == fact::ended) {
+      tracker_gave_up = tracker_gave_up || (is_tracker(record) && record.value != 0);
+    } else if (is_fact(record, fact::died)) {
       tracker_was_killed = tracker_was_killed || is_tracker(record);
       trackers_killed += is_tracker(record) ? 1U : 0U;
       root_was_leaving = is_tracker(record) ? root_leaves : root_was_leaving;
@@ -94,7 +97,7 @@ Waiver why_not_at_once(const Evidence& evidence) {
       (root_was_killed && (tracker_was_killed || !tracker_ever)) ||
       ((root_was_leaving || root_gave_up || trackers_killed >= trackers_max) && tracker_was_killed);
   // A root that could not start another tracker has failed as well.
-  has_failed = has_failed || (root_has_failed && tracker_was_killed);
+  has_failed = has_failed || (root_has_failed && (tracker_was_killed || tracker_gave_up));
   return is_whole     ? Waiver::whole_tree
          : none_can   ? Waiver::last_tracker
          : has_failed ? Waiver::has_error

@@ -119,6 +119,15 @@ TEST_F(OracleTest, a_root_that_cannot_start_another_tracker_leaves_it_to_the_nex
     const Story another = Story(failed).born(3, "tracker", 13);
     EXPECT_THAT(leaks(Story(another).all_end()), SizeIs(1));
   }
+  EXPECT_THAT(leaks(Story(gave_up).died(client, fact::ended).died(root, fact::ended)), SizeIs(1));
+}
+
+TEST_F(OracleTest, a_tracker_may_not_give_up_because_its_root_was_killed) {
+  left_ = {"/run/a.bin"};
+  plan_.faults = {parse_fault("root/poll()#1 kill_before").value()};
+  const Story orphaned = Story().died(root, fact::killed).died(client, fact::ended);
+  EXPECT_THAT(leaks(Story(orphaned).fact(tracker, fact::died, fact::ended, /*value=*/1)),
+              SizeIs(1));
 }
 
 TEST_F(OracleTest, what_a_scenario_leaves_on_purpose_may_stay) {
