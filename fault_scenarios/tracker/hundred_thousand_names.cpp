@@ -61,7 +61,6 @@ const RegisteredScenario registered([] {
       .roles = {{"root", root}, {"client_a", client_a}},
       .kernel_only = true,
       .outside_matrix = "it tests size and has too many sites",
-      .is_long = true,
   };
 });
 

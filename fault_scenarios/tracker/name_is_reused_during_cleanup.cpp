@@ -51,7 +51,7 @@ const RegisteredScenario registered([] {
           "request waits for the end of a running cleanup, or cancels one that has not begun.",
       .rows = {"T3", "T10", "E4"},
       .roles = {{"root", root}},
-      .possible_noise = {"forgets an unknown name: ", "could not clean up "},
+      .possible_noise = {"forgets an unknown name: ", "could not clean up folder:"},
       .failing_operations = {"make"},
       .stays = {"folder:first"},
   };

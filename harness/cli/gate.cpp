@@ -146,7 +146,7 @@ class Gate {
   std::optional<HuntResults> hunt_first() const {
     HuntOptions hunted;
     for (const Scenario* each : campaign_.scenarios) {
-      if (!each->kernel_only && each->in_gate && !each->is_long) {
+      if (is_hunted(*each)) {
         hunted.scenarios.push_back(each);
       }
     }

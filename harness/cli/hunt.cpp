@@ -32,9 +32,9 @@ namespace {
 std::vector<const Scenario*> select(const std::string& pattern) {
   std::vector<const Scenario*> selected;
   for (const Scenario& each : catalog()) {
-    const bool is_named = (pattern.empty() || matches(pattern, each.name)) &&
-                          ((each.in_gate && !each.is_long) || pattern == each.name);
-    if (is_named && !each.kernel_only) {
+    const bool is_matched = pattern.empty() || matches(pattern, each.name);
+    const bool is_named = pattern == each.name && !each.kernel_only;
+    if (is_named || (is_matched && is_hunted(each))) {
       selected.push_back(&each);
     }
   }

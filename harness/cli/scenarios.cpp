@@ -22,6 +22,10 @@ std::vector<std::string> scenario_names() {
   return names;
 }
 
+bool is_hunted(const Scenario& scenario) noexcept {
+  return scenario.in_gate && !scenario.kernel_only && !scenario.is_long;
+}
+
 const Scenario* find_scenario(const std::string& name, Invocation& invocation) {
   const Scenario* const found = scenario_named(name);
   if (found == nullptr) {

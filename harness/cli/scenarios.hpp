@@ -15,6 +15,9 @@ namespace lastref::harness {
 /// The names of the catalog.
 std::vector<std::string> scenario_names();
 
+/// Whether hunts take it that do not name it.
+bool is_hunted(const Scenario& scenario) noexcept;
+
 /// The scenario of this name; null, and a refusal with the nearest names, if there is none.
 const Scenario* find_scenario(const std::string& name, Invocation& invocation);
 

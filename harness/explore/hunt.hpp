@@ -7,11 +7,11 @@
 // often at moments that few scenarios have. A search, and a policy, has more runs if its runs have
 // had orders of conflicting steps that no run had before.
 //
-// The scenario of the run `number` is always the same, and whether it is a deviation, and its
-// policy, depend on the runs before it. A drawn run of a scenario has the same parameters for a
-// seed, and the same faults once the clean runs of all scenarios are over. Each violation is
-// reported with the answers that repeat it. Violations with the same fingerprint are
-// reported once, and at most a few of one claim.
+// Run `number` of a seed is always of the same scenario. Whether it is a deviation, and which
+// policy it has, depends on the runs before it. Drawn run `n` of a scenario always has the same
+// parameters, and the same faults once the clean runs of all scenarios are over. Each violation is
+// reported with the answers that repeat it. Violations with the same fingerprint are reported once,
+// and at most a few of one claim.
 //
 // A hunt can be continued from its state: see hunt_state.hpp.
 #pragma once
