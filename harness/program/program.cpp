@@ -54,10 +54,15 @@ Result<std::optional<int>> run_command(const std::string& folder,
                                        int seconds,
                                        const std::function<void()>& each_second) {
   // The shell gets the caller's arguments only as arguments, never as code. With setpriv the
-  // command does not outlive us if we are killed during the minutes that it takes.
+  // command does not outlive us if we are killed during the minutes that it takes, except for a
+  // process that a shell is forking at that moment with all signals blocked. timeout(1) ends
+  // without its command if it is ended before it knows it, so the command begins when timeout
+  // sleeps; its process is `$$`.
   constexpr const char* script =
       R"(cd -- "$1" && exec $(command -v setpriv >/dev/null && echo setpriv --pdeathsig TERM) )"
-      R"(timeout --kill-after=5 "$4" sh -c "$2" >"$3" 2>&1 </dev/null)";
+      R"(timeout --kill-after=5 "$4" sh -c )"
+      R"('state=; until [ "$state" = S ]; do read -r _ _ state _ <"/proc/$0/stat" || exit; )"
+      R"([ "$state" != Z ] || exit; done; exec sh -c "$1"' "$$" "$2" >"$3" 2>&1 </dev/null)";
   return run_program(
       "/bin/sh", {"-c", script, "sh", folder, command, log, std::to_string(seconds)}, each_second);
 }
