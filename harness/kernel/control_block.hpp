@@ -75,12 +75,15 @@ struct Actor {
 };
 
 struct Process {
+  static constexpr std::uint16_t no_process = 0xffff;
+
   os::Pid pid;      ///< In the world's pid namespace,
   os::Pid own_pid;  ///< and in its own one, if that differs.
   bool live;
   bool stopped;
-  bool has_ended;      ///< Its body has returned; it exits now.
-  std::uint64_t sent;  ///< Signals that processes of the run have sent to it; signal_bit.
+  std::uint16_t stopped_by;  ///< The process that stopped it through the stage; none: no_process
+  bool has_ended;            ///< Its body has returned; it exits now.
+  std::uint64_t sent;        ///< Signals that processes of the run have sent to it; signal_bit.
   std::int32_t exit_code;
   std::uint16_t parent;
   std::uint16_t incarnation;

@@ -328,14 +328,18 @@ bool KernelController::fail_one_waiter() {
   return waiter.has_value();
 }
 
+void KernelController::resume(std::uint16_t at) {
+  Process& process = control_block().processes[at];
+  process.stopped = false;
+  ::kill(process.pid, SIGCONT);
+  settle(at);
+}
+
 bool KernelController::let_stopped_go() {
   bool any = false;
   for (std::uint16_t at = 0; at < control_block().processes_used; ++at) {
-    Process& process = control_block().processes[at];
-    if (process.live && process.stopped) {
-      process.stopped = false;
-      ::kill(process.pid, SIGCONT);
-      settle(at);
+    if (control_block().processes[at].live && control_block().processes[at].stopped) {
+      resume(at);
       any = true;
     }
   }
@@ -370,6 +374,12 @@ void KernelController::confirm_death(std::uint16_t at, std::string_view how) {
     }
   }
   note_fact(context_.run, at, fact::died, how, code);
+  for (std::uint16_t other = 0; other < control_block().processes_used; ++other) {
+    const Process& each = control_block().processes[other];
+    if (each.live && each.stopped && each.stopped_by == at) {
+      resume(other);
+    }
+  }
   if (process.is_first()) {
     for (std::uint16_t other = 0; other < control_block().processes_used; ++other) {
       if (control_block().processes[other].live) {
@@ -417,6 +427,7 @@ void KernelController::stop_role(std::string_view role, bool stops) {
     if (process.live && !is_caller && process.plays(role)) {
       ::kill(process.pid, stops ? SIGSTOP : SIGCONT);
       process.stopped = stops;
+      process.stopped_by = control_block().actors[control_block().current].process;
       settle(at);
     }
   }

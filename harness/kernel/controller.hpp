@@ -62,6 +62,7 @@ class KernelController final : public DeadlockResolver {
   void interrupt_everybody();
   /// Returns when what was sent to the process has taken effect: it is dead or stopped.
   void settle(std::uint16_t at);
+  void resume(std::uint16_t at);
   bool confirm_crash();
   void give_up(const std::string& why);
   std::string who_waits();

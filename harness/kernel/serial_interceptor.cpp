@@ -317,6 +317,7 @@ void SerialInterceptor::signalled(os::Fd process, os::Signal signal) noexcept {
   }
   if (deadly_number(signal) == 0) {
     control_block().processes[*at].stopped = signal == os::Signal::stop;
+    control_block().processes[*at].stopped_by = Process::no_process;
   }
   control_block().request_process = *at;
   ask_controller(Request::settle);

@@ -147,6 +147,12 @@ void UngatedController::note_death(std::uint16_t at) {
   }
   note_fact(context_.run, at, fact::died, how, code);
   process.live = false;
+  for (Process& each : processes()) {
+    if (each.live && each.stopped && each.stopped_by == at) {
+      each.stopped = false;
+      ::kill(each.pid, SIGCONT);
+    }
+  }
   for (Actor& actor : std::span(control_block().actors).first(control_block().actors_used)) {
     actor.state = actor.process == at ? ActorState::gone : actor.state;
   }

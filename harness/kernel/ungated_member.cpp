@@ -174,6 +174,7 @@ void UngatedMember::stop(std::string_view role) {
   for (Process& each : processes_of(control_block())) {
     if (each.live && each.pid > 0 && each.pid != ::getpid() && each.plays(role)) {
       each.stopped = true;
+      each.stopped_by = process();
       ::kill(each.pid, SIGSTOP);
       while (!is_stopped(each.pid)) {
         ::poll(nullptr, 0, 1);

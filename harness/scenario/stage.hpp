@@ -97,7 +97,7 @@ class Stage {
 
   // Effects on other roles.
 
-  /// Stops all other processes in `role` (SIGSTOP) until `resume`.
+  /// Stops all other processes in `role` (SIGSTOP) until `resume`, or the death of this process.
   virtual void stop(const std::string& role) = 0;
   /// False if no process in `role` was stopped any more: when all others wait for them, the world
   /// resumes them by itself.

@@ -159,6 +159,8 @@ struct SimProcess {
   std::string role;
   Life life = Life::running;
   bool stopped = false;
+  /// Token of the process that stopped it through the stage; 0 is none.
+  std::uint64_t stopped_by = 0;
   bool doomed = false;  ///< A signal has ended it; its threads run no more.
   os::ChildExit exit;
   std::vector<std::shared_ptr<Description>> fds;  ///< By number; nullptr where it is free

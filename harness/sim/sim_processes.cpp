@@ -233,6 +233,7 @@ void SimKernel::deliver(SimProcess& caller, os::Signal signal) {
   }
   if (signal == os::Signal::resume) {
     caller.stopped = false;
+    caller.stopped_by = 0;
     for (const os::Signal each : std::exchange(caller.pending, {})) {
       deliver(caller, each);
     }

@@ -84,6 +84,11 @@ SimRun::SimRun(const Scenario& the_scenario,
     if (const Member* member = member_of(process); member != nullptr) {
       note(*member, RecordKind::fact, fact::died, end_of(process), process.exit.code);
     }
+    for (const Member* each : by_index) {
+      if (SimProcess& other = each->system->process(); other.stopped_by == process.token) {
+        machine.kernel.deliver(other, os::Signal::resume);
+      }
+    }
   };
 }
 

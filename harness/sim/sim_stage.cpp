@@ -97,6 +97,11 @@ void SimStage::work_in(const std::string& folder) {
 
 void SimStage::stop(const std::string& role) {
   deliver(role, os::Signal::stop);
+  for (const Member* each : run_.by_index) {
+    if (SimProcess& process = each->system->process(); each->plays(role) && process.stopped) {
+      process.stopped_by = member_.system->process().token;
+    }
+  }
 }
 
 bool SimStage::resume(const std::string& role) {

@@ -162,6 +162,29 @@ Status executioner(Stage& stage) {
   return ok();
 }
 
+/// A process that another has stopped, which dies.
+Status stopped_by_another(Stage& stage) {
+  LASTREF_CHECK(stage.product().lead());
+  Child patient(stage, "patient");
+  stage.await("patient has its file");
+  const Child stopper(stage, "stopper");
+  stage.await("patient is stopped");
+  stage.kill("stopper");
+  static_cast<void>(end_of(stage, stopper.process.get()));
+  expect(stage, !stage.resume("patient"), "a stop does not outlive the process that stops");
+  patient.until.back().close_quietly();
+  static_cast<void>(end_of(stage, patient.process.get()));
+  return ok();
+}
+
+Status stopper(Stage& stage) {
+  const os::UniqueFd until(stage.os(), os::Fd{3});
+  stage.stop("patient");
+  stage.tell("patient is stopped");
+  stage.stay_until_killed();
+  return ok();
+}
+
 /// Its own thread kills it, or the first one does.
 Status suicide(Stage& stage, bool by_thread) {
   os::Os& os = stage.os();
@@ -303,6 +326,8 @@ const std::vector<Scenario>& toys_of_processes() {
   static const std::vector<Scenario> all = {
       toy("entries", {{"root", entries_root}, {"worker", worker}, {"worker_2", worker}}),
       deadly("executioner", {{"root", executioner}, {"patient", patient}}),
+      deadly("stopped_by_another",
+             {{"root", stopped_by_another}, {"patient", patient}, {"stopper", stopper}}),
       deadly("suicides",
              {{"root", suicides_root},
               {"first_thread", [](Stage& stage) { return suicide(stage, /*by_thread=*/false); }},
@@ -356,6 +381,10 @@ TEST_P(StageProcesses, a_child_that_its_parent_kills_is_a_death_and_no_crash) {
   const Outcome outcome = run("executioner");
   EXPECT_THAT(outcome.findings, IsEmpty());
   EXPECT_EQ(outcome.kills, 3U);
+}
+
+TEST_P(StageProcesses, a_process_continues_when_the_one_that_stopped_it_dies) {
+  EXPECT_THAT(run("stopped_by_another").findings, IsEmpty());
 }
 
 TEST_P(StageProcesses, a_process_that_kills_itself_never_runs_again_and_is_no_crash) {
