@@ -22,6 +22,12 @@ struct Given {
   bool is_anothers = false;  ///< and then an outsider replaced it.
 };
 
+/// Whether what the process makes is there until it is released. While others hold the name and it
+/// does not, the cleanup after their deaths may be about to remove what is there.
+bool may_rely_on(const Given& given, std::uint16_t process) {
+  return given.holders.empty() || given.holders.contains(process);
+}
+
 /// A name that was forgotten, or that an outsider replaced after it was identified, still exists
 /// after the next start, if the scenario leaves it on purpose. The operation `make`, or `replace`,
 /// has created it.
@@ -63,7 +69,8 @@ Judgement stays(const Evidence& evidence) {
         }
       }
       given.is_known = given.is_known || record.name == "identify";
-      given.is_made = (given.is_made && record.name != "unlink") || record.name == "make";
+      given.is_made = (given.is_made && record.name != "unlink") ||
+                      (record.name == "make" && may_rely_on(given, record.process));
       given.is_anothers = given.is_anothers || (record.name == "replace" && given.is_known);
     }
   }

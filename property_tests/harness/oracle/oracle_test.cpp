@@ -174,6 +174,9 @@ TEST_F(OracleTest, what_went_with_its_last_holder_is_forgotten_too_late_E4_T3) {
               IsEmpty());
   EXPECT_THAT(judged("stays", forgotten(Story(held).died(tracker, "killed"))), SizeIs(1));
   EXPECT_THAT(judged("stays", forgotten(held).died(root, "killed")), SizeIs(1));
+  // What is made when its only holder has just died is removed with it.
+  const Story too_late = Story().says(client, "register").died(client, "killed").says(root, "make");
+  EXPECT_THAT(judged("stays", Story(too_late).says(root, "forget")), IsEmpty());
 }
 
 TEST_F(OracleTest, what_is_forgotten_while_another_takes_it_need_not_stay_E4_T3) {
