@@ -395,6 +395,7 @@ std::vector<std::string> noise_of_deaths() {
   return {"the tracker was killed by signal 9; starting another",
           "the last process of the tree left",
           "gave up: ",
+          "is known by its name alone",
           "holds an unknown name",
           "forgets an unknown name",
           "releases an unknown name",
