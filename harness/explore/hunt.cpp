@@ -30,6 +30,9 @@ std::uint64_t runs_in_turn_of(std::size_t deviations) {
       static_cast<std::uint64_t>(std::sqrt(deviations) / 2), std::uint64_t{2}, std::uint64_t{40});
 }
 
+/// Runs in a turn of a scenario that draws a text: each draws another, of very many.
+constexpr std::uint64_t texts_in_turn = 200;
+
 /// Half of the runs have a fault, one of eight has two: most races need none, and after one the
 /// rest of a run is often short.
 constexpr std::uint64_t kinds_of_run = 8;
@@ -406,7 +409,8 @@ void Hunt::learn(std::size_t index, const Outcome& clean) {
   quarry.estimate = clean.estimate;
   quarry.deviations = deviations_of(clean, options_.seed);
   results_.scenarios[index].deviations.total = quarry.deviations.size();
-  quarry.runs_in_turn = runs_in_turn_of(quarry.deviations.size());
+  const bool draws_text = options_.draws_parameters && has_form(*quarry.scenario);
+  quarry.runs_in_turn = draws_text ? texts_in_turn : runs_in_turn_of(quarry.deviations.size());
   if (options_.has_faults && quarry.scenario->in_matrix()) {
     std::vector<Crossing> all = clean.crossings;
     all.insert(all.end(), clean.allocations.begin(), clean.allocations.end());
