@@ -18,23 +18,24 @@ const Vocabulary& vocabulary() {
   static const std::vector<std::string_view> arrays = {"v", "w"};
   // Few enough elements for a message that has to carry them by value.
   static const std::vector<std::string_view> sizes = {"400", "0", "250", "251"};
-  static const std::vector<std::string_view> channels = {"p", "q", "r"};
+  static const std::vector<std::string_view> channels = {"p", "q", "r", "s", "t"};
   static const std::vector<std::string_view> contexts = {"one", "two"};
-  static const Vocabulary all = {.processes = {"root", "a", "b", "c"},
-                                 .verbs = {{"fill", {arrays, sizes}},
-                                           {"send", {channels, arrays}},
-                                           {"receive", {channels, arrays}},
-                                           {"copy", {arrays, arrays}},
-                                           {"drop", {arrays}},
-                                           {"arrived", {channels}},
-                                           {"invalidate", {arrays}},
-                                           {"release-gone"},
-                                           {"begin", {contexts}},
-                                           {"clean", {contexts}},
-                                           {"clean-all"},
-                                           {"force", {contexts}},
-                                           {"exit"},
-                                           {"kill", {{"a", "b", "c", "tracker"}}}}};
+  static const Vocabulary all = {
+      .processes = {"root", "a", "b", "c"},
+      .verbs = {{"fill", {arrays, sizes}, Verb::Use::basic},
+                {"send", {channels, arrays}, Verb::Use::basic},
+                {"receive", {channels, arrays}},
+                {"copy", {arrays, arrays}},
+                {"drop", {arrays}},
+                {"arrived", {channels}},
+                {"invalidate", {arrays}},
+                {"release-gone"},
+                {"begin", {contexts}},
+                {"clean", {contexts}, Verb::Use::rare},
+                {"clean-all", {}, Verb::Use::rare},
+                {"force", {contexts}, Verb::Use::rare},
+                {"exit", {}, Verb::Use::rare},
+                {"kill", {{"a", "b", "c", "tracker"}}, Verb::Use::rare}}};
   return all;
 }
 
@@ -57,10 +58,15 @@ class Model final : public HistoryModel {
       const auto sent = sent_.find(operation.object());
       return sent != sent_.end() && sent->second == process && presence_.seen() > 1;
     }
-    if (verb == "copy" || verb == "drop" || verb == "invalidate") {
+    if (verb == "copy") {
       return has_.contains({process, operation.object()});
     }
-    return verb == "fill" || senders_.contains(process);
+    if (verb == "drop" || verb == "invalidate") {
+      return has_.contains({process, operation.object()}) &&
+             !unused_.contains({process, operation.object()});
+    }
+    return verb == "fill" ? !unused_.contains({process, operation.object()})
+                          : senders_.contains(process);
   }
 
   void apply(const HistoryOperation& operation) override {
@@ -69,13 +75,16 @@ class Model final : public HistoryModel {
     presence_.apply(operation);
     if (verb == "fill") {
       has_.insert({process, operation.object()});
+      unused_.insert({process, operation.object()});
     } else if (verb == "receive" || verb == "copy") {
       has_.insert({process, operation.object(1)});
     } else if (verb == "drop") {
       has_.erase({process, operation.object()});
+      unused_.erase({process, operation.object()});
     } else if (verb == "send") {
       sent_.insert_or_assign(operation.object(), process);
       senders_.insert(process);
+      unused_.erase({process, operation.object(1)});
     }
   }
 
@@ -83,6 +92,7 @@ class Model final : public HistoryModel {
   Presence presence_{vocabulary()};
   std::set<std::string> senders_;
   std::set<std::pair<std::string, std::string>> has_;
+  std::set<std::pair<std::string, std::string>> unused_;  ///< filled, and not sent since
   std::map<std::string, std::string> sent_;
 };
 
@@ -100,6 +110,9 @@ constexpr TextParameter history = {
 
 /// The root has looked for folders.
 constexpr const char* checked = "the folders are checked";
+
+/// Instead of the content of an array that its sender does not keep until it has arrived.
+constexpr const char* not_kept = "not kept";
 
 /// An array that a process has, and its content.
 struct Held {
@@ -146,7 +159,7 @@ class Player {
     held_.clear();
     if (parent_) {
       for (const std::string& channel : sent_) {
-        stage_.await(channel + " has arrived");
+        await_arrival(channel);
         check(parent_->arrived(channel));
       }
       check(parent_->clean_up());
@@ -154,7 +167,7 @@ class Player {
   }
 
   /// When every process has let go of everything, and this one still exists.
-  void must_leave_no_folder() {
+  void must_leave_nothing() {
     const bool all_let_go = std::ranges::none_of(all_, [](const HistoryOperation& each) {
       return each.verb == "exit" || each.verb == "kill";
     });
@@ -165,6 +178,14 @@ class Player {
     if (stage_.is_undisturbed() && folders_of_arrays(stage_) != 0) {
       stage_.refute("M4: a context that was cleaned up leaves no folder",
                     std::to_string(folders_of_arrays(stage_)) + " are there");
+    }
+    const auto counts = stage_.product().client().counts();
+    check(status_of(counts));
+    for (const tracker::Count& each : counts.value_or(std::vector<tracker::Count>())) {
+      if (each.holder == stage_.os().process_id() && stage_.is_undisturbed()) {
+        stage_.refute("M4: after the last clean-up the process holds no file and no folder",
+                      to_text(each.resource) + " is counted");
+      }
     }
   }
 
@@ -208,7 +229,7 @@ class Player {
       }
     } else if (verb == "arrived") {
       if (sent_.contains(operation.object())) {
-        stage_.await(operation.object() + " has arrived");
+        await_arrival(operation.object());
         check(parent.arrived(operation.object()));
       }
     } else if (verb == "invalidate") {
@@ -268,16 +289,24 @@ class Player {
     }
   }
 
+  /// If no process can receive it, because all wait, the sender does not keep it any longer.
+  void await_arrival(const std::string& channel) {
+    if (!stage_.await(channel + " has arrived")) {
+      stage_.send(channel + " content", not_kept);
+    }
+  }
+
   void receive(const std::string& channel, Held& held) {
     held.array.reset();
     held.files.clear();
     Result<Array> array = worker_.receive(channel);
     const bool was_sent = array || array.error().code != std::errc::no_message_available;
-    if (was_sent && is_certain(channel)) {
+    const Result<std::string> content = stage_.receive(channel + " content");
+    const bool is_kept = content && *content != not_kept;
+    if (was_sent && is_kept && is_certain(channel)) {
       check(array);
     }
-    const Result<std::string> content = stage_.receive(channel + " content");
-    if (array && content && is_sent_once(channel)) {
+    if (array && is_kept && is_sent_once(channel)) {
       const std::size_t space = content->find(' ');
       held.factor = static_cast<std::uint32_t>(std::stoul(content->substr(0, space)));
       held.count = static_cast<std::uint32_t>(std::stoul(content->substr(space + 1)));
@@ -336,7 +365,7 @@ Status play(Stage& stage) {
   }
   if (part.is_root() && stays) {
     if (part.await_others()) {
-      player.must_leave_no_folder();
+      player.must_leave_nothing();
     }
     stage.tell(checked);
   } else {

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::int64_t usual_length = 3;
 constexpr std::int64_t other_length = 4;
+constexpr const char* old_value = "it was preserved before";
 
 /// bytes; a value of 0 bytes takes as many.
 constexpr std::int64_t record_head = 16;
@@ -34,22 +35,23 @@ std::int64_t space_of_value(std::size_t size) {
 const Vocabulary& vocabulary() {
   static const std::vector<std::string_view> caches = {"one", "two"};
   static const std::vector<std::string_view> slots = {"0", "1", "2"};
-  // Only the process itself preserves as "own".
-  static const std::vector<std::string_view> files = {"own", "kept"};
+  // Only the process itself preserves as "own". "old" is there from the beginning.
+  static const std::vector<std::string_view> preserved = {"own", "kept"};
+  static const std::vector<std::string_view> loaded = {"own", "kept", "old"};
   static const Vocabulary all = {
       .processes = {"root", "a", "b", "c"},
-      .verbs = {{"make", {caches, {"unlimited", "608", "352", "304"}}},
+      .verbs = {{"make", {caches, {"unlimited", "608", "352", "304"}}, Verb::Use::basic},
                 {"make-alone", {caches, {"memory", "file", "longer"}}},
                 {"attach", {caches}},
-                {"put", {caches, slots, {"40", "0", "1", "225", "5000"}}},
+                {"put", {caches, slots, {"40", "0", "1", "225", "5000"}}, Verb::Use::basic},
                 {"get", {caches, slots}},
                 {"check", {caches, slots}},
-                {"preserve", {caches, files}},
+                {"preserve", {caches, preserved}},
                 {"preserve-new", {caches, {"own"}}},
-                {"load", {caches, files}},
-                {"close", {caches}},
-                {"exit"},
-                {"kill", {{"a", "b", "c", "tracker"}}}}};
+                {"load", {caches, loaded}},
+                {"close", {caches}, Verb::Use::rare},
+                {"exit", {}, Verb::Use::rare},
+                {"kill", {{"a", "b", "c", "tracker"}}, Verb::Use::rare}}};
   return all;
 }
 
@@ -69,7 +71,8 @@ class Model final : public HistoryModel {
       return shared_.contains(operation.object()) && !has_.contains(having);
     }
     if (verb == "load") {
-      return makers_.contains(having) && files_.contains(operation.object(1));
+      return makers_.contains(having) &&
+             (operation.object(1) == "old" || files_.contains(operation.object(1)));
     }
     return verb.starts_with("preserve") ? makers_.contains(having) : has_.contains(having);
   }
@@ -157,6 +160,23 @@ class Player {
       act_on(held->second, operation);
     }
     return true;
+  }
+
+  /// Makes the file "old", if one of the operations loads it.
+  void prepare() {
+    if (!loads_old()) {
+      return;
+    }
+    StageCache cache(stage_, "old");
+    const Status made = cache.make_naive_cache(usual_length, cache_options(stage_));
+    check(made);
+    if (!made) {
+      return;
+    }
+    check(cache.put(0, old_value));
+    check(cache.preserve("old", /*overwrite=*/true));
+    check(cache.close());
+    stage_.tell("old is there");
   }
 
   void close_all() {
@@ -378,8 +398,17 @@ class Player {
     }
   }
 
+  bool loads_old() const {
+    return std::ranges::any_of(all_, [](const HistoryOperation& each) {
+      return each.verb == "load" && each.object(1) == "old";
+    });
+  }
+
   void load(Held& held, const HistoryOperation& operation) {
     const std::string& file = operation.object(1);
+    if (file == "old" && stage_.await("old is there") && stage_.is_undisturbed()) {
+      kept_["old"] = {old_value, std::nullopt, std::nullopt};
+    }
     const bool is_known = is_only_mine(file);
     const bool is_of_other_length =
         is_known && kept_.contains(file) && std::ssize(kept_.at(file)) != held.length;
@@ -458,6 +487,9 @@ Status play(Stage& stage) {
   if (!entered) {
     return ok();
   }
+  if (part.is_root()) {
+    player.prepare();
+  }
   const bool stays = part.play(player);
   if (stays) {
     player.close_all();
@@ -496,7 +528,7 @@ const RegisteredScenario registered([] {
                              "hold",
                              "release",
                              "forget"},
-      .stays = {"file:kept", "file:own_root", "file:own_a", "file:own_b", "file:own_c"},
+      .stays = {"file:kept", "file:old", "file:own_root", "file:own_a", "file:own_b", "file:own_c"},
   };
 });
 

@@ -19,7 +19,7 @@ const Vocabulary& vocabulary() {
   static const std::vector<std::string_view> counts = {"3", "1", "0", "7"};
   static const Vocabulary all = {
       .processes = {"root", "a", "b"},
-      .verbs = {{"open", {{"processes", "threads"}, {"2", "1"}}},
+      .verbs = {{"open", {{"processes", "threads"}, {"2", "1"}}, Verb::Use::basic},
                 {"squares", {counts}},
                 {"sums", {counts}},
                 {"throw", {counts}},
@@ -27,8 +27,8 @@ const Vocabulary& vocabulary() {
                 {"aborted", {counts}},
                 {"abort"},
                 {"end"},
-                {"exit"},
-                {"kill", {{"worker_1", "worker_2", "a", "b", "tracker"}}}},
+                {"exit", {}, Verb::Use::rare},
+                {"kill", {{"worker_1", "worker_2", "a", "b", "tracker"}}, Verb::Use::rare}},
       .drawn_max = 8};  // Each call that fails ends its workers, and few starts fit into a run.
   return all;
 }

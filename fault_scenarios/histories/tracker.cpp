@@ -18,22 +18,23 @@ constexpr std::size_t rounds_to_clean_up = 2;
 
 const Vocabulary& vocabulary() {
   static const std::vector<std::string_view> names = {"x", "y", "folder", "semaphore", "shm"};
-  static const Vocabulary all = {.processes = {"root", "a", "b", "c"},
-                                 .verbs = {{"register", {names}},
-                                           {"make", {names}},
-                                           {"hold", {names}},
-                                           {"release", {names}},
-                                           {"release-stopped", {names}},
-                                           {"forget", {names}},
-                                           {"look", {names}},
-                                           {"count", {names}},
-                                           {"unlink", {names}},
-                                           {"probe"},
-                                           {"sweep"},
-                                           {"leave"},
-                                           {"join"},
-                                           {"exit"},
-                                           {"kill", {{"tracker", "a", "b", "c", "root"}}}}};
+  static const Vocabulary all = {
+      .processes = {"root", "a", "b", "c"},
+      .verbs = {{"register", {names}, Verb::Use::basic},
+                {"make", {names}},
+                {"hold", {names}},
+                {"release", {names}, Verb::Use::basic},
+                {"release-stopped", {names}},
+                {"forget", {names}},
+                {"look", {names}},
+                {"count", {names}},
+                {"unlink", {names}},
+                {"probe"},
+                {"sweep"},
+                {"leave", {}, Verb::Use::rare},
+                {"join"},
+                {"exit", {}, Verb::Use::rare},
+                {"kill", {{"tracker", "a", "b", "c", "root"}}, Verb::Use::rare}}};
   return all;
 }
 

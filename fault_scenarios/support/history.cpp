@@ -20,6 +20,7 @@ constexpr std::size_t drawn_min = 4;
 constexpr std::size_t processes_min = 2;
 /// One operation in so many is drawn without asking the model.
 constexpr std::size_t nonsense_one_in = 10;
+constexpr std::size_t rare_one_in = 4;
 constexpr std::size_t tries_for_sense = 40;
 
 std::vector<std::string_view> parts_of(std::string_view text, char separator) {
@@ -172,6 +173,12 @@ Enabled draw_enabled(const Vocabulary& vocabulary, Lot& lot) {
   enabled.processes =
       some_of(vocabulary.processes, std::min(processes_min, vocabulary.processes.size()), lot);
   enabled.verbs = some_of(vocabulary.verbs, vocabulary.verbs.size() / 2, lot);
+  for (const Verb& each : vocabulary.verbs) {
+    if (each.use == Verb::Use::basic &&
+        std::ranges::count(enabled.verbs, each.name, &Verb::name) == 0) {
+      enabled.verbs.push_back(each);
+    }
+  }
   // One object in most lists leads to more that happens to it.
   std::vector<std::pair<std::vector<std::string_view>, std::vector<std::string_view>>> drawn;
   for (Verb& verb : enabled.verbs) {
@@ -187,20 +194,34 @@ Enabled draw_enabled(const Vocabulary& vocabulary, Lot& lot) {
   return enabled;
 }
 
-/// Often the object of the operation before it: more happens to one object.
+/// Often of the process and with the objects of the one before it: more happens to one object.
 HistoryOperation draw_operation(const Enabled& enabled, const OperationList& drawn, Lot& lot) {
-  const Verb& verb = lot.of(enabled.verbs);
-  HistoryOperation operation{.process = std::string(lot.of(enabled.processes)),
-                             .verb = std::string(verb.name),
-                             .objects = {}};
+  const Verb& first = lot.of(enabled.verbs);
+  const bool is_again = first.use == Verb::Use::rare && !lot.one_in(rare_one_in);
+  const Verb& verb = is_again ? lot.of(enabled.verbs) : first;
+  const bool stays = !drawn.empty() && lot.one_in(2);
+  HistoryOperation operation{
+      .process = stays ? drawn.back().process : std::string(lot.of(enabled.processes)),
+      .verb = std::string(verb.name),
+      .objects = {}};
   for (const auto& objects : verb.objects) {
     operation.objects.emplace_back(lot.of(objects));
   }
-  if (!drawn.empty() && !drawn.back().objects.empty() && !verb.objects.empty() &&
-      std::ranges::count(verb.objects.front(), drawn.back().object()) > 0 && lot.one_in(2)) {
-    operation.objects.front() = drawn.back().object();
+  if (!drawn.empty() && lot.one_in(2)) {
+    for (const std::string& each : drawn.back().objects) {
+      for (std::size_t at = 0; at < verb.objects.size(); ++at) {
+        if (std::ranges::count(verb.objects[at], each) > 0) {
+          operation.objects[at] = each;
+        }
+      }
+    }
   }
   return operation;
+}
+
+bool is_repeated(const OperationList& drawn, const HistoryOperation& operation) {
+  return !drawn.empty() && drawn.back().process == operation.process &&
+         drawn.back().verb == operation.verb && drawn.back().objects == operation.objects;
 }
 
 /// Whether the operation waits for the one in front of it.
@@ -290,8 +311,8 @@ OperationList draw_history(const Vocabulary& vocabulary, HistoryModel& model, st
   while (drawn.size() < size) {
     HistoryOperation operation = draw_operation(enabled, drawn, lot);
     const bool may_be_nonsense = lot.one_in(nonsense_one_in);
-    for (std::size_t tries = 0;
-         !may_be_nonsense && tries < tries_for_sense && !model.is_sensible(operation);
+    for (std::size_t tries = 0; !may_be_nonsense && tries < tries_for_sense &&
+                                (!model.is_sensible(operation) || is_repeated(drawn, operation));
          ++tries) {
       operation = draw_operation(enabled, drawn, lot);
     }

@@ -24,8 +24,13 @@ namespace lastref::harness {
 /// What an operation does, and to what: an object for each list. The first object of a list is the
 /// simplest.
 struct Verb {
+  /// In drawn histories: `basic` ones are in each, because most others need them; `rare` ones end
+  /// what others need.
+  enum class Use : std::uint8_t { usual, basic, rare };
+
   std::string_view name;
   std::vector<std::vector<std::string_view>> objects = {};
+  Use use = Use::usual;
 };
 
 /// What the histories of a scenario are made of.
