@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -17,9 +18,8 @@ constexpr std::string_view then_word = "then";
 /// Signals of a run are few, and each ordered operation needs one.
 constexpr std::size_t operations_max = 40;
 constexpr std::size_t drawn_min = 4;
-constexpr std::size_t processes_min = 2;
 /// One operation in so many is drawn without asking the model.
-constexpr std::size_t nonsense_one_in = 10;
+constexpr std::size_t nonsense_one_in = 20;
 constexpr std::size_t rare_one_in = 4;
 constexpr std::size_t tries_for_sense = 40;
 
@@ -151,63 +151,64 @@ void add_with_simpler_objects(const Vocabulary& vocabulary,
   });
 }
 
-/// What the operations of one history are drawn from.
+using Words = std::vector<std::string_view>;
+
+/// How the operations of one history are drawn.
 struct Enabled {
-  std::vector<std::string_view> processes;
+  Words processes;
   std::vector<Verb> verbs;
+  // Of four operations:
+  std::size_t same_process = 0;
+  std::size_t same_objects = 0;
+  std::size_t ordered = 0;
 };
 
-/// Some of a list, at least `least` of them, in their order.
-template <typename T>
-std::vector<T> some_of(const std::vector<T>& all, std::size_t least, Lot& lot) {
-  std::vector<T> left = all;
-  const std::size_t count = std::min(all.size(), least + lot.below(all.size() - least + 1));
-  while (left.size() > count) {
-    left.erase(left.begin() + static_cast<std::ptrdiff_t>(lot.below(left.size())));
-  }
-  return left;
+/// The first, and each of the others or not.
+Words some_of(const Words& all, Lot& lot) {
+  Words some;
+  std::ranges::copy_if(all, std::back_inserter(some), [&](std::string_view each) {
+    return each == all.front() || lot.one_in(2);
+  });
+  return some;
 }
 
+/// Few verbs and objects lead to more that one does after another.
 Enabled draw_enabled(const Vocabulary& vocabulary, Lot& lot) {
-  Enabled enabled;
-  enabled.processes =
-      some_of(vocabulary.processes, std::min(processes_min, vocabulary.processes.size()), lot);
-  enabled.verbs = some_of(vocabulary.verbs, vocabulary.verbs.size() / 2, lot);
+  Enabled enabled{.processes = some_of(vocabulary.processes, lot),
+                  .verbs = {},
+                  .same_process = lot.below(4),
+                  .same_objects = lot.below(4),
+                  .ordered = lot.below(5)};
+  std::map<Words, Words> drawn;  // The same for equal lists.
   for (const Verb& each : vocabulary.verbs) {
-    if (each.use == Verb::Use::basic &&
-        std::ranges::count(enabled.verbs, each.name, &Verb::name) == 0) {
-      enabled.verbs.push_back(each);
+    if (each.use != Verb::Use::basic && !lot.one_in(2)) {
+      continue;
     }
-  }
-  // One object in most lists leads to more that happens to it.
-  std::vector<std::pair<std::vector<std::string_view>, std::vector<std::string_view>>> drawn;
-  for (Verb& verb : enabled.verbs) {
-    for (auto& objects : verb.objects) {
-      auto known = std::ranges::find(drawn, objects, [](const auto& each) { return each.first; });
-      if (known == drawn.end()) {
-        drawn.emplace_back(objects, some_of(objects, 1, lot));
-        known = std::prev(drawn.end());
-      }
-      objects = known->second;
+    Verb& verb = enabled.verbs.emplace_back(each);
+    for (Words& objects : verb.objects) {
+      objects = drawn.try_emplace(objects, some_of(objects, lot)).first->second;
     }
   }
   return enabled;
 }
 
-/// Often of the process and with the objects of the one before it: more happens to one object.
 HistoryOperation draw_operation(const Enabled& enabled, const OperationList& drawn, Lot& lot) {
   const Verb& first = lot.of(enabled.verbs);
   const bool is_again = first.use == Verb::Use::rare && !lot.one_in(rare_one_in);
   const Verb& verb = is_again ? lot.of(enabled.verbs) : first;
-  const bool stays = !drawn.empty() && lot.one_in(2);
-  HistoryOperation operation{
-      .process = stays ? drawn.back().process : std::string(lot.of(enabled.processes)),
-      .verb = std::string(verb.name),
-      .objects = {}};
-  for (const auto& objects : verb.objects) {
-    operation.objects.emplace_back(lot.of(objects));
+  HistoryOperation operation{.process = std::string(lot.of(enabled.processes)),
+                             .verb = std::string(verb.name),
+                             .objects = {}};
+  for (const Words& objects : verb.objects) {
+    operation.objects.emplace_back(lot.one_in(2) ? objects.front() : lot.of(objects));
   }
-  if (!drawn.empty() && lot.one_in(2)) {
+  if (drawn.empty()) {
+    return operation;
+  }
+  if (lot.below(4) < enabled.same_process) {
+    operation.process = drawn.back().process;
+  }
+  if (lot.below(4) < enabled.same_objects) {
     for (const std::string& each : drawn.back().objects) {
       for (std::size_t at = 0; at < verb.objects.size(); ++at) {
         if (std::ranges::count(verb.objects[at], each) > 0) {
@@ -306,7 +307,6 @@ OperationList draw_history(const Vocabulary& vocabulary, HistoryModel& model, st
   Lot lot(seed);
   const Enabled enabled = draw_enabled(vocabulary, lot);
   const std::size_t size = drawn_min + lot.below(vocabulary.drawn_max - drawn_min + 1);
-  const std::size_t thens = lot.below(4);  // of three operations
   OperationList drawn;
   while (drawn.size() < size) {
     HistoryOperation operation = draw_operation(enabled, drawn, lot);
@@ -316,8 +316,8 @@ OperationList draw_history(const Vocabulary& vocabulary, HistoryModel& model, st
          ++tries) {
       operation = draw_operation(enabled, drawn, lot);
     }
-    operation.is_then =
-        !drawn.empty() && drawn.back().process != operation.process && lot.below(3) < thens;
+    operation.is_then = !drawn.empty() && drawn.back().process != operation.process &&
+                        lot.below(4) < enabled.ordered;
     model.apply(operation);
     drawn.push_back(std::move(operation));
   }
