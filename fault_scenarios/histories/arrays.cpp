@@ -44,56 +44,92 @@ class Model final : public HistoryModel {
  public:
   bool is_sensible(const HistoryOperation& operation) const override {
     const std::string& verb = operation.verb;
-    const std::string& process = operation.process;
     if (const auto sensible = presence_.is_sensible(operation)) {
       return *sensible;
     }
+    const bool is_sender = senders_.contains(operation.process);
+    if (operation.objects.empty()) {
+      return is_sender;
+    }
+    const Having having = having_of(operation);
     if (verb == "send") {
-      return has_.contains({process, operation.object(1)}) && !sent_.contains(operation.object());
+      return has_.contains(having_of(operation, 1)) && !sent_.contains(operation.object());
     }
     if (verb == "receive") {
-      return sent_.contains(operation.object());
+      return sent_.contains(operation.object()) && !received_.contains(having);
     }
     if (verb == "arrived") {
-      const auto sent = sent_.find(operation.object());
-      return sent != sent_.end() && sent->second == process && presence_.seen() > 1;
+      return in_transit_.contains(having) && presence_.seen() > 1;
     }
     if (verb == "copy") {
-      return has_.contains({process, operation.object()});
+      return has_.contains(having) && operation.object() != operation.object(1);
     }
     if (verb == "drop" || verb == "invalidate") {
-      return has_.contains({process, operation.object()}) &&
-             !unused_.contains({process, operation.object()});
+      return has_.contains(having) && !unused_.contains(having);
     }
-    return verb == "fill" ? !unused_.contains({process, operation.object()})
-                          : senders_.contains(process);
+    if (verb == "fill") {
+      return !unused_.contains(having);
+    }
+    return verb == "begin" ? is_sender && (!is_current(having) || !contexts_.contains(having))
+                           : contexts_.contains(having);
   }
 
   void apply(const HistoryOperation& operation) override {
     const std::string& verb = operation.verb;
-    const std::string& process = operation.process;
     presence_.apply(operation);
+    if (verb == "clean-all") {
+      std::erase_if(contexts_, [&](const Having& each) { return each.first == operation.process; });
+    }
+    if (operation.objects.empty()) {
+      return;
+    }
+    const Having having = having_of(operation);
     if (verb == "fill") {
-      has_.insert({process, operation.object()});
-      unused_.insert({process, operation.object()});
+      has_.insert(having);
+      unused_.insert(having);
     } else if (verb == "receive" || verb == "copy") {
-      has_.insert({process, operation.object(1)});
+      received_.insert(having);
+      has_.insert(having_of(operation, 1));
     } else if (verb == "drop") {
-      has_.erase({process, operation.object()});
-      unused_.erase({process, operation.object()});
+      has_.erase(having);
+      unused_.erase(having);
     } else if (verb == "send") {
-      sent_.insert_or_assign(operation.object(), process);
-      senders_.insert(process);
-      unused_.erase({process, operation.object(1)});
+      sent_.insert(operation.object());
+      in_transit_.insert(having);
+      unused_.erase(having_of(operation, 1));
+      senders_.insert(operation.process);
+      contexts_.insert({operation.process, current(operation.process)});
+    } else if (verb == "arrived") {
+      in_transit_.erase(having);
+    } else if (verb == "begin") {
+      current_[operation.process] = operation.object();
+    } else if (verb == "clean" || verb == "force") {
+      contexts_.erase(having);
     }
   }
 
  private:
+  /// A process, and what it has.
+  using Having = std::pair<std::string, std::string>;
+
+  static Having having_of(const HistoryOperation& operation, std::size_t at = 0) {
+    return {operation.process, operation.object(at)};
+  }
+  std::string current(const std::string& process) const {
+    const auto begun = current_.find(process);
+    return begun == current_.end() ? "one" : begun->second;
+  }
+  bool is_current(const Having& having) const { return current(having.first) == having.second; }
+
   Presence presence_{vocabulary()};
+  std::set<Having> has_;
+  std::set<Having> unused_;  ///< Filled, and not sent since.
+  std::set<std::string> sent_;
   std::set<std::string> senders_;
-  std::set<std::pair<std::string, std::string>> has_;
-  std::set<std::pair<std::string, std::string>> unused_;  ///< filled, and not sent since
-  std::map<std::string, std::string> sent_;
+  std::set<Having> in_transit_;
+  std::set<Having> received_;
+  std::set<Having> contexts_;  ///< Something was sent in them.
+  std::map<std::string, std::string> current_;
 };
 
 constexpr TextForm form = history_form<Model, vocabulary>(
@@ -121,6 +157,7 @@ struct Held {
   std::uint32_t count = 0;
   /// The file of the array in each context in which it was sent and has not been invalidated.
   std::map<std::string, std::string, std::less<>> files = {};
+  std::string received_file = {};  ///< Empty: the array was not received, or not by a file.
 };
 
 /// One process of a history.
@@ -163,6 +200,7 @@ class Player {
         check(parent_->arrived(channel));
       }
       check(parent_->clean_up());
+      must_hold_nothing();
     }
   }
 
@@ -179,14 +217,6 @@ class Player {
       stage_.refute("M4: a context that was cleaned up leaves no folder",
                     std::to_string(folders_of_arrays(stage_)) + " are there");
     }
-    const auto counts = stage_.product().client().counts();
-    check(status_of(counts));
-    for (const tracker::Count& each : counts.value_or(std::vector<tracker::Count>())) {
-      if (each.holder == stage_.os().process_id() && stage_.is_undisturbed()) {
-        stage_.refute("M4: after the last clean-up the process holds no file and no folder",
-                      to_text(each.resource) + " is counted");
-      }
-    }
   }
 
   template <typename T>
@@ -201,6 +231,18 @@ class Player {
   }
 
  private:
+  /// After the last clean-up.
+  void must_hold_nothing() {
+    const auto counts = stage_.product().client().counts();
+    check(status_of(counts));
+    for (const tracker::Count& each : counts.value_or(std::vector<tracker::Count>())) {
+      if (each.holder == stage_.os().process_id() && stage_.is_undisturbed()) {
+        stage_.refute("M4: after the last clean-up the process holds no file and no folder",
+                      to_text(each.resource) + " is counted");
+      }
+    }
+  }
+
   Parent* parent_of_process() {
     if (!parent_) {
       auto made =
@@ -215,6 +257,7 @@ class Player {
 
   void fill(Held& held, const std::string& count) {
     held.files.clear();
+    held.received_file.clear();
     held.factor = ++filled_;
     held.count = static_cast<std::uint32_t>(std::stoul(count));
     held.array = numbered(held.factor, held.count);
@@ -262,12 +305,15 @@ class Player {
         "invalidate", [&] { return parent.reducer().invalidate(*held->second.array); }));
     for (auto& [other, each] : held_) {
       each.files.clear();  // A copy is the same array.
+      each.received_file.clear();
     }
   }
 
   void forget_files(const std::string& context) {
     for (auto& [name, held] : held_) {
-      held.files.erase(context);
+      std::erase_if(held.files, [&](const auto& each) {
+        return each.first == context || each.second.find('_' + context + '/') != std::string::npos;
+      });
     }
   }
 
@@ -286,6 +332,11 @@ class Player {
         stage_.refute("R4: an array that is sent again has the same file",
                       parent.last_file() + " after " + file);
       }
+      if (stage_.is_undisturbed() && all_stay() && !held.received_file.empty() &&
+          parent.last_file() != held.received_file) {
+        stage_.refute("R6: an array that came by a file is sent on by this file",
+                      '"' + parent.last_file() + "\" after " + held.received_file);
+      }
     }
   }
 
@@ -299,6 +350,7 @@ class Player {
   void receive(const std::string& channel, Held& held) {
     held.array.reset();
     held.files.clear();
+    held.received_file.clear();
     Result<Array> array = worker_.receive(channel);
     const bool was_sent = array || array.error().code != std::errc::no_message_available;
     const Result<std::string> content = stage_.receive(channel + " content");
@@ -311,6 +363,7 @@ class Player {
       held.factor = static_cast<std::uint32_t>(std::stoul(content->substr(0, space)));
       held.count = static_cast<std::uint32_t>(std::stoul(content->substr(space + 1)));
       held.array = *std::move(array);
+      held.received_file = worker_.last_file();
     }
   }
 
@@ -328,14 +381,18 @@ class Player {
              return each.verb == "send" && each.object() == channel;
            }) == 1;
   }
+  /// Whether no process dies, and no file is removed that one has mapped.
+  bool all_stay() const {
+    return std::ranges::none_of(all_, [](const HistoryOperation& each) {
+      return each.verb == "exit" || each.verb == "kill" || each.verb == "force";
+    });
+  }
   /// Whether the sender keeps what it has sent until every receiver has it.
   bool is_certain(const std::string& channel) const {
-    return is_sent_once(channel) &&
+    return is_sent_once(channel) && all_stay() &&
            std::ranges::none_of(all_,
                                 [&](const HistoryOperation& each) {
-                                  return each.verb == "exit" || each.verb == "kill" ||
-                                         each.verb == "force" ||
-                                         (each.verb == "arrived" && each.object() == channel);
+                                  return each.verb == "arrived" && each.object() == channel;
                                 }) &&
            std::ranges::count_if(all_, [&](const HistoryOperation& each) {
              return each.verb == "receive" && each.object() == channel;

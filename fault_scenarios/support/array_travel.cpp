@@ -43,8 +43,11 @@ std::string data_of(const Array& array) {
 }
 
 std::string file_of(const Reduction& reduction) {
-  const auto* load = std::get_if<LoadTemporaryMemmap>(&reduction);
-  return load == nullptr ? std::string() : load->filename;
+  if (const auto* load = std::get_if<LoadTemporaryMemmap>(&reduction)) {
+    return load->filename;
+  }
+  const auto* map = std::get_if<StridedFromMemmap>(&reduction);
+  return map == nullptr ? std::string() : map->filename;
 }
 
 }  // namespace
@@ -180,6 +183,7 @@ Result<Array> Worker::receive(const std::string& signal) {
     LASTREF_CHECK(bytes);
     LASTREF_TRY(reduction, decode_reduction(os::bytes_of(*bytes)));
     LASTREF_TRY(array, receiver_->rebuild(reduction));
+    last_file_ = file_of(reduction);
     arrived = std::move(array);
     return ok();
   });

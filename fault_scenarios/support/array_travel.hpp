@@ -108,10 +108,13 @@ class Worker {
   [[nodiscard]] Result<Array> receive(const std::string& signal);
 
   const std::shared_ptr<Receiver>& receiver() const noexcept { return receiver_; }
+  /// The path of the file by which the last array came; empty if it had none.
+  const std::string& last_file() const noexcept { return last_file_; }
 
  private:
   Stage& stage_;
   std::shared_ptr<Receiver> receiver_;
+  std::string last_file_;
 };
 
 /// A role: a worker that receives numbered() with each of the signals, even if one fails.
