@@ -26,6 +26,8 @@ const Vocabulary& vocabulary() {
                 {"interrupt", {counts}},
                 {"aborted", {counts}},
                 {"abort"},
+                {"submit", {counts}},
+                {"await"},
                 {"end"},
                 {"exit", {}, Verb::Use::rare},
                 {"kill", {{"worker_1", "worker_2", "a", "b", "tracker"}}, Verb::Use::rare}},
@@ -33,7 +35,7 @@ const Vocabulary& vocabulary() {
   return all;
 }
 
-/// Which processes have a pool.
+/// Which processes have a pool, or have submitted something.
 class Model final : public HistoryModel {
  public:
   bool is_sensible(const HistoryOperation& operation) const override {
@@ -41,8 +43,15 @@ class Model final : public HistoryModel {
     if (const auto sensible = presence_.is_sensible(operation)) {
       return *sensible;
     }
+    if (verb == "submit") {
+      return true;
+    }
     const bool has_pool = pools_.contains(operation.process);
-    return verb == "open" ? !has_pool : has_pool;
+    const bool awaits = submitters_.contains(operation.process);
+    return verb == "open"    ? !has_pool
+           : verb == "await" ? awaits
+           : verb == "end"   ? has_pool || awaits
+                             : has_pool;
   }
 
   void apply(const HistoryOperation& operation) override {
@@ -50,14 +59,20 @@ class Model final : public HistoryModel {
     presence_.apply(operation);
     if (verb == "open") {
       pools_.insert(operation.process);
+    } else if (verb == "submit") {
+      submitters_.insert(operation.process);
+    } else if (verb == "await") {
+      submitters_.erase(operation.process);
     } else if (verb == "end") {
       pools_.erase(operation.process);
+      submitters_.erase(operation.process);
     }
   }
 
  private:
   Presence presence_{vocabulary()};
   std::set<std::string> pools_;
+  std::set<std::string> submitters_;
 };
 
 constexpr TextForm form = history_form<Model, vocabulary>(
@@ -74,6 +89,12 @@ bool is_of_worker(const HistoryOperation& operation) {
   return operation.verb == "kill" && operation.object().starts_with("worker");
 }
 
+/// A batch of squares.
+struct Submitted {
+  FuturePtr future;
+  std::size_t count = 0;
+};
+
 /// One process of a history.
 class Player {
  public:
@@ -88,10 +109,15 @@ class Player {
     if (verb == "kill") {
       kill(stage_, all_, operation.object());
       may_have_dead_workers_ = may_have_dead_workers_ || is_of_worker(operation);
+      backend_may_be_broken_ = backend_may_be_broken_ || is_of_worker(operation);
     } else if (verb == "open") {
       open(operation);
     } else if (verb == "end") {
       end();
+    } else if (verb == "submit") {
+      submit(std::stoul(operation.object()));
+    } else if (verb == "await") {
+      await();
     } else if (parallel_) {
       act_on_pool(operation);
     }
@@ -103,6 +129,13 @@ class Player {
       parallel_.reset();
       return ok();
     }));
+    if (backend_) {
+      may_fail(stage_.product().operation("end", [&] { return backend_->terminate(); }));
+      must_be_ready();
+      futures_.clear();
+      backend_.reset();
+      backend_may_be_broken_ = false;
+    }
   }
 
   void check(const Status& done) {
@@ -115,7 +148,7 @@ class Player {
  private:
   /// Whether every worker and tracker is alive.
   bool is_strict() const {
-    return stage_.is_undisturbed() && !may_have_dead_workers_ &&
+    return stage_.is_undisturbed() && !may_have_dead_workers_ && !backend_may_be_broken_ &&
            std::ranges::none_of(all_, [&](const HistoryOperation& each) {
              return is_of(each, "root", "exit") ||
                     (each.verb == "kill" && each.object() == "tracker") ||
@@ -159,7 +192,55 @@ class Player {
                 "B7: what a task throws is the failure of its call",
                 verb == "throw" ? is_exception : is_interrupt);
     }
-    may_have_dead_workers_ = false;  // A call has met them.
+    if (count > 0) {
+      may_have_dead_workers_ = false;  // A call with tasks has met them.
+    }
+  }
+
+  /// To a pool of its own.
+  void submit(std::size_t count) {
+    if (!backend_) {
+      backend_ = std::make_unique<ProcessBackend>(session_of(stage_), functions_of(stage_));
+      const BackendOptions options = {
+          .n_jobs = 2, .arrays = {.max_nbytes = large}, .temporary = {.root = stage_.folder()}};
+      check(stage_.product().operation("configure",
+                                       [&] { return status_of(backend_->configure(options)); }));
+    }
+    Batch batch = squares(count);
+    Outcome<FuturePtr> submitted;
+    const Status done = stage_.product().operation("submit", [&] {
+      submitted = backend_->apply_async(std::move(batch), nullptr);
+      return submitted ? ok() : status_of(Outcome<List>(tl::unexpected(submitted.error())));
+    });
+    check(done);
+    if (done) {
+      futures_.push_back({.future = *std::move(submitted), .count = count});
+    }
+  }
+
+  /// Starts the workers again if one has died.
+  void await() {
+    for (const Submitted& each : futures_) {
+      may_fail(
+          stage_.product().operation("await", [&each] { return status_of(each.future->get()); }));
+      must_have(each.future->get(), each.count);
+      may_fail(must_be_squares(stage_, each.future->get()));
+    }
+    futures_.clear();
+    if (backend_ && !backend_->is_ready()) {
+      const Status restarted = stage_.product().operation(
+          "restart", [&] { return status_of(backend_->abort_everything(/*ensure_ready=*/true)); });
+      backend_may_be_broken_ = backend_may_be_broken_ && !restarted;
+    }
+  }
+
+  /// After the end of their pool.
+  void must_be_ready() {
+    const bool all_ready = std::ranges::all_of(
+        futures_, [](const Submitted& each) { return each.future->is_ready(); });
+    if (!all_ready) {
+      stage_.refute("B9: every future is ready when its pool has ended", "one is not");
+    }
   }
 
   Outcome<List> run(const std::string& operation, std::vector<Task> tasks) {
@@ -219,7 +300,10 @@ class Player {
   Stage& stage_;
   const OperationList& all_;
   std::unique_ptr<Parallel> parallel_;
+  std::unique_ptr<ProcessBackend> backend_;
+  std::vector<Submitted> futures_;
   bool may_have_dead_workers_ = false;
+  bool backend_may_be_broken_ = false;
 };
 
 Status play(Stage& stage) {
@@ -249,6 +333,10 @@ const RegisteredScenario registered([] {
       .parameters = {history},
       .possible_noise = noise_of_deaths(),
       .failing_operations = {"end",
+                             "configure",
+                             "submit",
+                             "await",
+                             "restart",
                              "squares",
                              "sums",
                              "throw",
