@@ -186,9 +186,7 @@ class Player {
 
   /// Whether nothing in the history makes operations fail.
   bool is_promised() const {
-    const auto kills = std::ranges::count_if(all_, [](const HistoryOperation& each) {
-      return each.verb == "kill" && each.object() == "tracker";
-    });
+    const auto kills = kills_of_tracker();
     return kills == 0 || (kills <= kills_without_effect && !root_leaves());
   }
 
@@ -230,6 +228,11 @@ class Player {
   }
 
  private:
+  std::ptrdiff_t kills_of_tracker() const {
+    return std::ranges::count_if(all_, [](const HistoryOperation& each) {
+      return each.verb == "kill" && each.object() == "tracker";
+    });
+  }
   bool root_leaves() const {
     return std::ranges::any_of(all_, [](const HistoryOperation& each) {
       return is_of(each, "root", "leave") || is_of(each, "root", "exit") ||
@@ -305,8 +308,10 @@ class Player {
   void make(const std::string& name, const Resource& resource, Mine& mine) {
     const Status made = product_.make(resource);
     const bool was_there = !made && made.error().code == std::errc::file_exists;
-    // Released and registered again in one round of the tracker, it remains.
-    const bool is_new = !mine.is_made && mine.probes >= rounds_to_clean_up;
+    // Released and registered again in one round of the tracker, it remains. And a new tracker
+    // cleans up nothing before all members have told it what they hold.
+    const bool is_new =
+        !mine.is_made && mine.probes >= rounds_to_clean_up && kills_of_tracker() == 0;
     if (was_there && is_new && !mine.was_held && stage_.is_undisturbed() && is_mine(name)) {
       stage_.refute("register_name returns when no clean-up of an earlier use is pending",
                     to_text(resource) + " exists");
