@@ -150,6 +150,20 @@ bool fell_back(const Struck& struck) {
   return false;
 }
 
+/// Whether the operation of the call, which is to fail in any case, may report the death of its
+/// worker instead.
+bool fails_with_its_worker(const Struck& struck) {
+  bool has_dead_worker = false;
+  for (const Record& later : struck.later) {
+    has_dead_worker = has_dead_worker || (is_hired(later) && is_fact(later, fact::died));
+    if (later.process == struck.failed.process && later.kind == RecordKind::operation_end &&
+        !struck.words_near.empty() && later.name == struck.words_near.back()) {
+      return struck.is_meant_to_fail && has_dead_worker && later.error != 0;
+    }
+  }
+  return false;
+}
+
 /// Whether an operation that the call was part of fails with its error, or retries it successfully.
 bool is_answered_by_its_word(const Struck& struck) {
   Operations::Names open = struck.words;
@@ -191,7 +205,8 @@ bool is_said_by_a_sweep(const Struck& struck) {
 
 /// Whether the table of responses allows what has happened since.
 bool is_answered(const Struck& struck) {
-  if (any_notable(struck, has_died) || any_notable(struck, has_lost_its_parent)) {
+  if (any_notable(struck, has_died) || any_notable(struck, has_lost_its_parent) ||
+      fails_with_its_worker(struck)) {
     return true;
   }
   if (struck.response == Response::fail && !struck.words.empty()) {

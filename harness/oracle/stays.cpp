@@ -15,18 +15,23 @@ namespace {
 struct Given {
   std::set<std::uint16_t> holders;  ///< that have counted it since it was last forgotten
   std::set<std::uint16_t> taking;   ///< with a register or hold in progress
+  std::set<std::uint16_t> gone;     ///< Holders that have left or died: their cleanup may come.
+  std::set<std::uint16_t> making;   ///< with a make in progress, during which nothing removes it
   /// By a process that forgets it: holders that took it before that began.
   std::map<std::uint16_t, std::set<std::uint16_t>> earlier;
   bool is_made = false;
   bool is_known = false;     ///< It was identified,
   bool is_anothers = false;  ///< and then an outsider replaced it.
-};
 
-/// Whether what the process makes is there until it is released. While others hold the name and it
-/// does not, the cleanup after their deaths may be about to remove what is there.
-bool may_rely_on(const Given& given, std::uint16_t process) {
-  return given.holders.empty() || given.holders.contains(process);
-}
+  void may_be_removed() {
+    is_made = false;
+    making.clear();
+  }
+  /// Whether what the process makes is there until it is released.
+  bool may_rely_on_it(std::uint16_t process) const {
+    return gone.empty() || holders.contains(process);
+  }
+};
 
 /// A name that was forgotten, or that an outsider replaced after it was identified, still exists
 /// after the next start, if the scenario leaves it on purpose. The operation `make`, or `replace`,
@@ -39,7 +44,10 @@ Judgement stays(const Evidence& evidence) {
       // Its references end with it. If one was the last, the object is removed, and a later forget
       // of another process comes too late.
       for (auto& [resource, given] : all) {
-        given.is_made = given.is_made && !given.holders.contains(record.process);
+        if (given.holders.contains(record.process)) {
+          given.gone.insert(record.process);
+          given.may_be_removed();
+        }
       }
     } else if (record.kind == RecordKind::operation_begin &&
                (record.name == "register" || record.name == "hold")) {
@@ -56,21 +64,25 @@ Judgement stays(const Evidence& evidence) {
           given.holders, given.taking, std::inserter(earlier, earlier.end()));
     } else if (record.kind == RecordKind::operation_begin &&
                (record.name == "release" || record.name == "unlink")) {
-      all[text].is_made = false;  // If it was the last reference, the object is removed.
+      all[text].may_be_removed();  // If it was the last reference, the object is removed.
+    } else if (record.kind == RecordKind::operation_begin && record.name == "make") {
+      all[text].making.insert(record.process);
     } else if (record.kind == RecordKind::operation_end) {
       Given& given = all[text];
       given.taking.erase(record.process);
+      const bool is_whole = record.name == "make" && given.making.erase(record.process) > 0;
       if (record.error != 0) {
         continue;
       }
       if (record.name == "forget") {
         for (const std::uint16_t each : given.earlier[record.process]) {
           given.holders.erase(each);
+          given.gone.erase(each);
         }
       }
       given.is_known = given.is_known || record.name == "identify";
       given.is_made = (given.is_made && record.name != "unlink") ||
-                      (record.name == "make" && may_rely_on(given, record.process));
+                      (is_whole && given.may_rely_on_it(record.process));
       given.is_anothers = given.is_anothers || (record.name == "replace" && given.is_known);
     }
   }

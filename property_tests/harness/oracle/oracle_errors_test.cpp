@@ -292,6 +292,23 @@ TEST_F(OracleTest, a_word_that_fails_anyhow_may_fall_back_all_the_same) {
   EXPECT_THAT(judged("error-surfaced", story), IsEmpty());
 }
 
+TEST_F(OracleTest, a_call_that_is_to_fail_may_report_the_death_of_its_worker_instead) {
+  constexpr std::uint16_t worker = 3;
+  const auto unreported_if = [&](bool dies, int error) {
+    Story story = Story().born(worker, "worker_1", 13).begins(root, "call", "");
+    story.injected(root, Call::send, EACCES).on("worker_1");
+    if (dies) {
+      story.died(worker, fact::killed);
+    }
+    return judged("error-surfaced", story.ends(root, "call", "", error).all_end()).size();
+  };
+  EXPECT_EQ(unreported_if(/*dies=*/true, EPIPE), 1U);
+  scenario_.failing_operations = {"call"};
+  EXPECT_EQ(unreported_if(/*dies=*/true, EPIPE), 0U);
+  EXPECT_EQ(unreported_if(/*dies=*/true, 0), 1U);
+  EXPECT_EQ(unreported_if(/*dies=*/false, EPIPE), 1U);
+}
+
 TEST_F(OracleTest, a_call_that_its_process_does_not_make_has_to_be_told) {
   const Story story = Story().injected(tracker, Call::rename, EIO).all_end();
   EXPECT_THAT(judged("error-surfaced", story), SizeIs(1));

@@ -179,6 +179,13 @@ TEST_F(OracleTest, what_went_with_its_last_holder_is_forgotten_too_late_E4_T3) {
   EXPECT_THAT(judged("stays", Story(too_late).says(root, "forget")), IsEmpty());
 }
 
+TEST_F(OracleTest, what_is_made_while_another_process_lives_that_holds_it_has_to_stay_E4_T3) {
+  scenario_.stays = {"file:a.bin"};
+  const Story made = Story().says(client, "register").says(root, "make");
+  EXPECT_THAT(judged("stays", Story(made).says(root, "forget")), SizeIs(1));
+  EXPECT_THAT(judged("stays", Story(made).died(client, "killed").says(root, "forget")), IsEmpty());
+}
+
 TEST_F(OracleTest, what_is_forgotten_while_another_takes_it_need_not_stay_E4_T3) {
   scenario_.stays = {"file:a.bin"};
   const Story story = Story()
@@ -199,6 +206,13 @@ TEST_F(OracleTest, what_its_user_has_removed_need_not_stay_E4) {
                          .begins(root, "unlink")
                          .says(client, "make")
                          .ends(root, "unlink")
+                         .says(root, "forget")),
+              IsEmpty());
+  EXPECT_THAT(judged("stays",
+                     Story()
+                         .begins(root, "make")
+                         .says(client, "unlink")
+                         .ends(root, "make")
                          .says(root, "forget")),
               IsEmpty());
 }
