@@ -18,13 +18,15 @@ Result<std::optional<os::LockHolder>> find_any_lock(os::Os& os, os::Fd lock) {
 /// Ends the connections that wait for a tracker at a socket without a name, so that their clients
 /// connect again. A forked child may keep the socket open, so that closing it is not enough.
 void end_waiting(os::Os& os, os::Fd listener) {
-  const int waiting_max = os::limits_of(os).ended_clients;
+  const os::Limits& limits = os::limits_of(os);
   static_cast<void>(os.shut_down(listener));
-  for (int ended = 0; ended < waiting_max; ++ended) {
+  int aborted = 0;
+  for (int ended = 0; ended < limits.ended_clients; ++ended) {
     const auto socket = os::retry_interrupted([&] { return os.accept(listener); });
     if (socket) {
       os::UniqueFd(os, *socket).close_quietly();
-    } else if (socket.error().code != std::errc::connection_aborted) {
+    } else if (socket.error().code != std::errc::connection_aborted ||
+               ++aborted == limits.aborted_connections) {
       return;
     }
   }

@@ -229,6 +229,13 @@ TEST(SimScenarios, a_client_without_a_descriptor_to_connect_with_says_so_T6) {
   }
 }
 
+/// A root that makes its socket again ends the connections at the old one, of which each may fail.
+TEST(SimScenarios, a_socket_that_accepts_nothing_does_not_delay_the_end_of_its_tree_T6) {
+  expect_well(*scenario_named("tracker/tree_ends_without_socket"),
+              {"root/make_socket()#3 fail_always EMFILE",
+               "root/accept(socket)#2 fail_always ECONNABORTED"});
+}
+
 /// A client that cannot wake its own thread any more reports the cause.
 TEST(SimScenarios, a_client_that_cannot_use_its_own_pipe_says_why_T3) {
   SimWorld world;
