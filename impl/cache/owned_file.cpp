@@ -178,6 +178,13 @@ Result<OwnedFile> OwnedFile::create(os::Os& os,
     opened = made.open_new();
   }
   if (!opened) {
+    // Not with the monitor held: these wait for a client, and its thread needs the monitor to close
+    // the lock of its tree.
+    if (made.open_) {
+      static_cast<void>(made.reference_.release());  // What could not be removed, the tracker does.
+    } else {
+      made.release_ownership();  // The name belongs to no file of ours.
+    }
     return failure(std::move(opened).error());
   }
   const Status identified =
@@ -191,20 +198,14 @@ Result<OwnedFile> OwnedFile::create(os::Os& os,
   return made;
 }
 
-/// On an error nothing is left at the name that this call could have created.
+/// On an error nothing is left at the name that this call could have created, which is still
+/// registered.
 Status OwnedFile::open_new() {
-  auto open = os::open_file(*os_, where_, {.write = true, .create = true});
-  if (!open) {
-    // The name belongs to no file of ours.
-    release_ownership();
-    return failure(std::move(open).error());
-  }
-  open_ = *std::move(open);
+  LASTREF_TRY(open, os::open_file(*os_, where_, {.write = true, .create = true}));
+  open_ = std::move(open);
   auto status = os_->status(open_.get());
   if (!status) {
-    // It is ours, but cannot be used. If it cannot be removed here, the tracker removes it.
-    static_cast<void>(os::discard(*os_, where_));
-    static_cast<void>(reference_.release());
+    static_cast<void>(os::discard(*os_, where_));  // It is ours, but cannot be used.
     return failure(std::move(status).error());
   }
   status_ = *status;

@@ -746,6 +746,7 @@ void Client::State::restore() {
     os_.hit(Probe::link_given_up);
     give_up(
         {.code = std::errc::connection_aborted, .call = Call::connect, .subject = paths_.folder});
+    lock_.close_quietly();  // The tracker lives, and must not wait for another announcement.
     return;
   }
   if (Status connected =

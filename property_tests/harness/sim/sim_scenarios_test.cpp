@@ -229,6 +229,17 @@ TEST(SimScenarios, a_client_without_a_descriptor_to_connect_with_says_so_T6) {
   }
 }
 
+/// The tracker may have to tell all members that a name was forgotten before the name is registered
+/// again. A worker that has lost each of its connections leaves the tree, even while another of its
+/// threads cannot make a cache.
+TEST(SimScenarios, no_register_waits_for_a_member_that_gave_up_T6) {
+  expect_well(*scenario_named("jobs/tracker_of_job_is_killed"),
+              {"worker_2/peer_of(tracker)#2 fail_always ENOTCONN",
+               "root/make_folder(arrays:call2)#1 fail_once EEXIST"});
+  expect_well(*scenario_named("caches/make_without_inodes"),
+              {"root/send(tracker)#3 fail_always EPIPE"});
+}
+
 /// A root that makes its socket again ends the connections at the old one, of which each may fail.
 TEST(SimScenarios, a_socket_that_accepts_nothing_does_not_delay_the_end_of_its_tree_T6) {
   expect_well(*scenario_named("tracker/tree_ends_without_socket"),
