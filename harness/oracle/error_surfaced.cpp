@@ -129,39 +129,41 @@ bool any_notable(const Struck& struck, const Shows& shows) {
       first, notable.end(), [&](const Record& later) { return shows(struck.failed, later); });
 }
 
+/// What follows, up to the end of the operation of the call; empty if it has none or does not end.
+std::span<const Record> until_its_word_ends(const Struck& struck) {
+  if (struck.words_near.empty()) {
+    return {};
+  }
+  const auto end = std::ranges::find_if(struck.later, [&](const Record& later) {
+    return later.process == struck.failed.process && later.kind == RecordKind::operation_end &&
+           later.name == struck.words_near.back();
+  });
+  return end == struck.later.end() ? std::span<const Record>()
+                                   : std::span(struck.later.begin(), std::next(end));
+}
+
 /// Whether the operation of the call did the same with another object, and succeeded: an unusable
 /// location is not the last one.
 bool fell_back(const Struck& struck) {
-  if (struck.words_near.empty()) {
-    return false;
-  }
-  bool is_done_elsewhere = false;
-  for (const Record& record : struck.later) {
-    if (record.process != struck.failed.process) {
-      continue;
-    }
-    if (record.kind == RecordKind::operation_end && record.name == struck.words_near.back()) {
-      return is_done_elsewhere && (record.error == 0 || struck.is_meant_to_fail);
-    }
-    is_done_elsewhere =
-        is_done_elsewhere ||
-        (record.kind == RecordKind::end && record.call == struck.failed.call && record.error == 0);
-  }
-  return false;
+  const std::span<const Record> rest = until_its_word_ends(struck);
+  return !rest.empty() && (rest.back().error == 0 || struck.is_meant_to_fail) &&
+         std::ranges::any_of(rest, [&](const Record& later) {
+           return later.process == struck.failed.process && later.kind == RecordKind::end &&
+                  later.call == struck.failed.call && later.error == 0;
+         });
 }
 
 /// Whether the operation of the call, which is to fail in any case, may report the death of its
 /// worker instead.
 bool fails_with_its_worker(const Struck& struck) {
-  bool has_dead_worker = false;
-  for (const Record& later : struck.later) {
-    has_dead_worker = has_dead_worker || (is_hired(later) && is_fact(later, fact::died));
-    if (later.process == struck.failed.process && later.kind == RecordKind::operation_end &&
-        !struck.words_near.empty() && later.name == struck.words_near.back()) {
-      return struck.is_meant_to_fail && has_dead_worker && later.error != 0;
-    }
+  if (!struck.is_meant_to_fail) {
+    return false;
   }
-  return false;
+  const std::span<const Record> rest = until_its_word_ends(struck);
+  return !rest.empty() && rest.back().error != 0 &&
+         std::ranges::any_of(rest, [](const Record& later) {
+           return is_hired(later) && is_fact(later, fact::died);
+         });
 }
 
 /// Whether an operation that the call was part of fails with its error, or retries it successfully.
