@@ -70,8 +70,11 @@ class Model final : public HistoryModel {
     if (verb == "fill") {
       return !unused_.contains(having);
     }
-    return verb == "begin" ? is_sender && (!is_current(having) || !contexts_.contains(having))
-                           : contexts_.contains(having);
+    const bool is_used = contexts_.contains(having);
+    if (verb == "begin") {
+      return is_sender && !(is_used && current(operation.process) == operation.object());
+    }
+    return is_used;
   }
 
   void apply(const HistoryOperation& operation) override {
@@ -87,8 +90,10 @@ class Model final : public HistoryModel {
     if (verb == "fill") {
       has_.insert(having);
       unused_.insert(having);
-    } else if (verb == "receive" || verb == "copy") {
+    } else if (verb == "receive") {
       received_.insert(having);
+      has_.insert(having_of(operation, 1));
+    } else if (verb == "copy") {
       has_.insert(having_of(operation, 1));
     } else if (verb == "drop") {
       has_.erase(having);
@@ -119,7 +124,6 @@ class Model final : public HistoryModel {
     const auto begun = current_.find(process);
     return begun == current_.end() ? "one" : begun->second;
   }
-  bool is_current(const Having& having) const { return current(having.first) == having.second; }
 
   Presence presence_{vocabulary()};
   std::set<Having> has_;
@@ -206,9 +210,7 @@ class Player {
 
   /// When every process has let go of everything, and this one still exists.
   void must_leave_nothing() {
-    const bool all_let_go = std::ranges::none_of(all_, [](const HistoryOperation& each) {
-      return each.verb == "exit" || each.verb == "kill";
-    });
+    const bool all_let_go = std::ranges::none_of(all_, is_early_end);
     if (!all_let_go || !stage_.product().client().probe() || !stage_.product().client().probe()) {
       return;
     }
@@ -221,9 +223,7 @@ class Player {
 
   template <typename T>
   void check(const T& done) {
-    const bool is_promised = std::ranges::none_of(all_, [](const HistoryOperation& each) {
-      return is_of(each, "root", "exit") || (each.verb == "kill" && each.object() == "tracker");
-    });
+    const bool is_promised = std::ranges::none_of(all_, may_end_tracker);
     if (!done && stage_.is_undisturbed() && is_promised) {
       stage_.refute("works: without an error, every operation does what it promises",
                     describe(done.error()));
@@ -384,7 +384,7 @@ class Player {
   /// Whether no process dies, and no file is removed that one has mapped.
   bool all_stay() const {
     return std::ranges::none_of(all_, [](const HistoryOperation& each) {
-      return each.verb == "exit" || each.verb == "kill" || each.verb == "force";
+      return is_early_end(each) || each.verb == "force";
     });
   }
   /// Whether the sender keeps what it has sent until every receiver has it.

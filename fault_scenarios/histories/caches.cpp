@@ -187,9 +187,7 @@ class Player {
 
   /// When every process has closed its caches.
   void must_leave_no_file() {
-    const bool all_close = std::ranges::none_of(all_, [](const HistoryOperation& each) {
-      return each.verb == "exit" || each.verb == "kill";
-    });
+    const bool all_close = std::ranges::none_of(all_, is_early_end);
     for (const std::string& name : stage_.outside().list(stage_.folder())) {
       must_be(stage_,
               "C6: the file of a cache is removed with the cache",
@@ -208,11 +206,7 @@ class Player {
 
  private:
   /// Whether there is always a tracker.
-  bool is_promised() const {
-    return std::ranges::none_of(all_, [](const HistoryOperation& each) {
-      return is_of(each, "root", "exit") || (each.verb == "kill" && each.object() == "tracker");
-    });
-  }
+  bool is_promised() const { return std::ranges::none_of(all_, may_end_tracker); }
 
   void make(const HistoryOperation& operation) {
     const std::string& object = operation.object();

@@ -149,9 +149,7 @@ class Player {
   bool is_strict() const {
     return stage_.is_undisturbed() && !may_have_dead_workers_ && !backend_may_be_broken_ &&
            std::ranges::none_of(all_, [&](const HistoryOperation& each) {
-             return is_of(each, "root", "exit") ||
-                    (each.verb == "kill" && each.object() == "tracker") ||
-                    (is_of_worker(each) && each.process != stage_.role());
+             return may_end_tracker(each) || (is_of_worker(each) && each.process != stage_.role());
            });
   }
 

@@ -229,14 +229,13 @@ class Player {
 
  private:
   std::ptrdiff_t kills_of_tracker() const {
-    return std::ranges::count_if(all_, [](const HistoryOperation& each) {
-      return each.verb == "kill" && each.object() == "tracker";
-    });
+    return std::ranges::count_if(
+        all_, [](const HistoryOperation& each) { return is_kill_of(each, "tracker"); });
   }
   bool root_leaves() const {
     return std::ranges::any_of(all_, [](const HistoryOperation& each) {
       return is_of(each, "root", "leave") || is_of(each, "root", "exit") ||
-             (each.verb == "kill" && each.object() == "root");
+             is_kill_of(each, "root");
     });
   }
 

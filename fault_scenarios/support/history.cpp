@@ -359,6 +359,18 @@ bool is_of(const HistoryOperation& operation, std::string_view process, std::str
   return operation.process == process && operation.verb == verb;
 }
 
+bool is_kill_of(const HistoryOperation& operation, std::string_view role) {
+  return operation.verb == "kill" && operation.object() == role;
+}
+
+bool is_early_end(const HistoryOperation& operation) {
+  return operation.verb == "exit" || operation.verb == "kill";
+}
+
+bool may_end_tracker(const HistoryOperation& operation) {
+  return is_of(operation, "root", "exit") || is_kill_of(operation, "tracker");
+}
+
 std::vector<std::string> others_in(const Vocabulary& vocabulary, const OperationList& operations) {
   std::vector<std::string> others;
   for (const std::string_view each : vocabulary.processes) {

@@ -143,6 +143,11 @@ void kill(Stage& stage, const OperationList& operations, const std::string& role
 
 /// Whether the operation is one of the process, with this verb.
 bool is_of(const HistoryOperation& operation, std::string_view process, std::string_view verb);
+bool is_kill_of(const HistoryOperation& operation, std::string_view role);
+/// Whether a process ends by it before the history does.
+bool is_early_end(const HistoryOperation& operation);
+/// Whether the tracker does, or its root cannot start another.
+bool may_end_tracker(const HistoryOperation& operation);
 
 /// The processes other than the root that do something, in the order of the vocabulary.
 std::vector<std::string> others_in(const Vocabulary& vocabulary, const OperationList& operations);

@@ -25,15 +25,15 @@ Status client_a(Stage& stage) {
   LASTREF_CHECK(product.join());
   LASTREF_CHECK(product.hold(file));
   stage.tell("a holds");
-  const bool was_held_until_then = stage.await("the root may die");
+  const bool root_lived_until_then = stage.await("the root may die");
   stage.kill("root");
   const Status probed = product.client().probe();
-  if (was_held_until_then) {
+  if (root_lived_until_then) {
     product.must_exist(file);
   }
   const Status started = stage.start("client_b");
-  if (started && stage.await("b holds") && was_held_until_then) {
-    stage.tell("it was held until then");
+  if (started && stage.await("b holds") && root_lived_until_then) {
+    stage.tell("the file was held throughout");
   }
   return first_failure({probed, started, product.release(file)});
 }
@@ -44,7 +44,7 @@ Status client_b(Stage& stage) {
   LASTREF_CHECK(product.join());
   LASTREF_CHECK(product.hold(file));
   stage.tell("b holds");
-  if (stage.await("it was held until then")) {
+  if (stage.await("the file was held throughout")) {
     product.must_exist(file);
   }
   return ok();

@@ -230,8 +230,8 @@ TEST(SimScenarios, a_client_without_a_descriptor_to_connect_with_says_so_T6) {
 }
 
 /// The tracker may have to tell all members that a name was forgotten before the name is registered
-/// again. A worker that has lost each of its connections leaves the tree, even while another of its
-/// threads cannot make a cache.
+/// again. A process that has lost each of its connections leaves the tree, even while another of
+/// its threads cannot make a cache.
 TEST(SimScenarios, no_register_waits_for_a_member_that_gave_up_T6) {
   expect_well(*scenario_named("jobs/tracker_of_job_is_killed"),
               {"worker_2/peer_of(tracker)#2 fail_always ENOTCONN",
