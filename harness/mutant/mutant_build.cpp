@@ -31,7 +31,7 @@ constexpr int patience_for_git = 60;
 constexpr const char* configure =
     "for linker in mold lld gold bfd; do command -v ld.$linker >/dev/null && break; done; "
     "cache=; command -v ccache >/dev/null && cache=ccache; "
-    "cmake --preset ci -DCMAKE_COMPILE_WARNING_AS_ERROR=OFF "
+    "cmake --preset ci -DCMAKE_COMPILE_WARNING_AS_ERROR=OFF -DLASTREF_PRODUCT_ALONE=ON "
     "-DCMAKE_CXX_COMPILER_LAUNCHER=$cache ${cache:+-DCMAKE_CXX_FLAGS=-fpch-preprocess} "
     "-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=$linker";
 constexpr const char* ninja = "CCACHE_SLOPPINESS=pch_defines,time_macros ninja -C build/ci ";

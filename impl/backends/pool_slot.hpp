@@ -56,8 +56,8 @@ class PoolSlot {
     auto answer = os::within_memory("a backend", [&] { return end_and(make); });
     {
       const os::MonitorLock held(*monitor_);
-      if (!os::had_memory([&] { mine->answer = answer; })) {
-        mine->answer = os::no_memory("a backend");
+      if (!os::had_memory([&] { mine->answer.emplace(answer); })) {
+        mine->answer.emplace(os::no_memory("a backend"));
       }
       replacing_ = nullptr;
       monitor_->notify_all();

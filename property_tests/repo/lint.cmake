@@ -28,7 +28,8 @@ function(check_together name)
   set(objects)
   foreach(source IN LISTS ARGN)
     string(APPEND text "#include \"${PROJECT_SOURCE_DIR}/impl/${source}\"\n")
-    list(APPEND objects "$<FILTER:$<TARGET_OBJECTS:lastref>,INCLUDE,/${source}.o$>")
+    list(APPEND objects
+      "$<FILTER:$<TARGET_OBJECTS:lastref>,INCLUDE,/(${source}|unity_${name}_cxx\\.cxx)\\.o$>")
   endforeach()
   file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
   add_custom_command(OUTPUT ${file}.stamp
