@@ -4,12 +4,14 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "harness/choice/choices.hpp"
 #include "harness/explore/deviations.hpp"
@@ -21,6 +23,8 @@
 
 namespace lastref::harness {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 /// Runs of a scenario before the next one has its turn. Few: most races show within a few runs of
 /// the right scenario, so the time to the first find is the time of the first round. More for a
@@ -539,6 +543,38 @@ std::string verdict_of(const HuntResults& results) {
       results.interrupted ? "; interrupted" : "");
 }
 
+/// `coverage_of`, for programs.
+Json fields_of(const HuntResults& results) {
+  Json scenarios = Json::array();
+  for (const HuntedScenario& each : results.scenarios) {
+    scenarios.push_back({{"name", each.name},
+                         {"runs", each.runs},
+                         {"deviations", each.deviations.total},
+                         {"deviations_executed", each.deviations.executed},
+                         {"orders", each.orders},
+                         {"violations", each.violations},
+                         {"seconds", each.seconds}});
+  }
+  Json policies = Json::array();
+  for (const HuntedPolicy& each : results.policies) {
+    policies.push_back({{"name", name_of(each.name)},
+                        {"runs", each.runs},
+                        {"new_orders", each.new_orders},
+                        {"found", each.found}});
+  }
+  Json curve = Json::array();
+  for (const HuntMoment& each : results.curve) {
+    curve.push_back({{"runs", each.runs}, {"seconds", each.seconds}, {"orders", each.orders}});
+  }
+  return {{"runs", results.runs},
+          {"runs_with_findings", results.runs_with_findings},
+          {"seconds", results.seconds},
+          {"interrupted", results.interrupted},
+          {"scenarios", std::move(scenarios)},
+          {"policies", std::move(policies)},
+          {"curve", std::move(curve)}};
+}
+
 }  // namespace
 
 HuntResults hunt(std::span<World* const> worlds, const HuntOptions& options) {
@@ -550,7 +586,8 @@ Report report_of(const HuntResults& results) {
                 .exit = results.violations.empty() ? Exit::clean : Exit::violation,
                 .verdict = verdict_of(results),
                 .after = coverage_of(results),
-                .seconds = results.seconds};
+                .seconds = results.seconds,
+                .fields = std::make_shared<const Json>(fields_of(results))};
   for (const Violation& each : results.violations) {
     add(report, each);
   }

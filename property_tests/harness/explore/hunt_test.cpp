@@ -9,6 +9,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <lastref/owners.hpp>
 
@@ -16,6 +17,8 @@
 #include "harness/explore/hunt_state.hpp"
 #include "harness/explore/jobs.hpp"
 #include "harness/journal/run_log.hpp"
+#include "harness/mutant/trial.hpp"
+#include "harness/report/json.hpp"
 #include "harness/sim/sim_world.hpp"
 #include "property_tests/harness/explore/fake_world.hpp"
 
@@ -360,6 +363,16 @@ TEST(Hunt, reports_each_scenario_as_a_case) {
   EXPECT_EQ(report.cases.front().suite, "toy");
   EXPECT_EQ(report.cases.front().name, "seen_in_between");
   EXPECT_EQ(report.cases.front().output.substr(0, 8), "30 runs,");
+}
+
+TEST(Hunt, reports_to_programs_what_it_covered) {
+  const HuntResults results = hunted({seen_in_between({1})}, {.runs_max = 30});
+  const std::string json = to_json(report_of(results));
+  const auto report = nlohmann::json::parse(json);
+  EXPECT_EQ(report["scenarios"][0]["runs"], 30);
+  EXPECT_EQ(report["policies"].size(), results.policies.size());
+  EXPECT_EQ(report["curve"].back()["orders"], results.curve.back().orders);
+  EXPECT_EQ(trial_of_gate(json).value().runs, 30U);
 }
 
 TEST(Hunt, stops_when_it_is_interrupted) {
