@@ -24,6 +24,7 @@ namespace {
 
 constexpr int fd_most = 1 << 20;
 constexpr int mutants_drawn_most = 10000;
+constexpr int mutant_seeds_most = 1000;
 constexpr double least_share = 0.001;
 
 /// "Exit codes: 0 clean, 2 bad usage or cannot run."
@@ -385,6 +386,16 @@ CLI::App* add_mutants(CLI::App& app, MutantsOptions& options) {
           "--seed", options.seed, "Seed of the random runs of gate and hunt, and of --draw")
       ->check(whole_number())
       ->capture_default_str();
+  verb->add_option("--seeds",
+                   options.seeds,
+                   "Run each gate and hunt with this many seeds, from --seed on, and report how "
+                   "many find the bug, with the median of their runs and seconds")
+      ->check(CLI::Range(1, mutant_seeds_most))
+      ->capture_default_str();
+  verb->add_option(
+          "--policy", options.policies, "Hunt only with this schedule policy; may be repeated")
+      ->type_name("NAME")
+      ->check(CLI::IsMember(names_of(PolicyName())));
   verb->add_option("--json", options.json, "The verdicts, as JSON")->type_name("FILE");
   CLI::Option* list = verb->add_flag("--list", options.list, "List the mutants");
   CLI::Option* check =
@@ -544,6 +555,12 @@ tl::expected<Command, Answer> CommandLine::parse(std::span<const char* const> ar
   CLI::App& app = grammar_->app;
   grammar_->options = {};
   grammar_->command.reset();
+  std::vector<const char*> as_option(arguments.begin(), arguments.end());
+  if (arguments.size() > 1 && std::string_view(arguments[1]) == "help") {
+    as_option.erase(as_option.begin() + 1);
+    as_option.push_back("--help");
+    arguments = as_option;
+  }
   if (arguments.size() > 1 && !std::string_view(arguments[1]).starts_with('-') &&
       verb_of(app, arguments[1]) == nullptr) {
     return refusal(

@@ -85,7 +85,9 @@ struct MutantsOptions {
   std::vector<std::string> by;   ///< Names of hunters; none: all.
   std::optional<double> budget;  ///< seconds; none: until all is done
   std::uint64_t seed = 1;
-  std::optional<std::size_t> draw;  ///< That many new ones, instead of the existing ones.
+  std::size_t seeds = 1;              ///< Gates and hunts run with so many.
+  std::vector<std::string> policies;  ///< of hunts; none: all
+  std::optional<std::size_t> draw;    ///< That many new ones, instead of the existing ones.
   bool all_hunters = false;
   bool again = false;
   bool list = false;

@@ -160,6 +160,8 @@ class MutantsVerb {
                              .again = options_.again,
                              .budget = options_.budget,
                              .seed = options_.seed,
+                             .seeds = options_.seeds,
+                             .policies = options_.policies,
                              .doing = [&](std::string_view what) { progress.doing(what); }}));
     std::cerr << std::endl;
     std::cout << heading_of(hunters_) << std::flush;
@@ -171,7 +173,7 @@ class MutantsVerb {
       // A hunter that finds a bug where none was planted proves nothing by finding one.
       Verdict unplanted;
       unplanted.mutant.name = "none";
-      unplanted.trials.emplace(*hunt.false_positive(), hunt.false_trial());
+      unplanted.trials.emplace(*hunt.false_positive(), std::vector{hunt.false_trial()});
       std::cout << "VIOLATION without any mutant\n" << text_of(unplanted, hunters_);
       invocation_.end(Exit::violation);
       return ok();
@@ -261,8 +263,9 @@ class MutantsVerb {
       if (verdict.is_seen()) {
         continue;
       }
-      const bool left_open = std::ranges::any_of(
-          verdict.trials, [](const auto& each) { return each.second.sight == Sight::incomplete; });
+      const bool left_open = std::ranges::any_of(verdict.trials, [](const auto& each) {
+        return result_of(each.second).sight == Sight::incomplete;
+      });
       if (!left_open) {
         return Exit::violation;
       }

@@ -49,11 +49,12 @@ Result<bool> Hunt::compile(Hunter hunter,
   });
 }
 
-HunterOptions Hunt::options_for(const Mutant& mutant) const {
+HunterOptions Hunt::options_for(const Mutant& mutant, std::uint64_t seed) const {
   return {.row = mutant.row,
           .tests = pattern_of_tests(mutant.row),
           .budget = plan_.budget,
-          .seed = plan_.seed,
+          .seed = seed,
+          .policies = plan_.policies,
           .has_full = has_full_};
 }
 
@@ -81,8 +82,7 @@ Status Hunt::take_out() {
 }
 
 /// Runs once, even if all mutants are tried again: in between nothing has changed.
-Result<Trial> Hunt::trial_unplanted(Hunter hunter, const Planting& planting) {
-  const HunterOptions options = options_for(planting.mutant);
+Result<Trial> Hunt::trial_unplanted(Hunter hunter, const HunterOptions& options) {
   const std::string command = unplanted_command_of(hunter, options).value_or("");
   const std::string key = key_of(build_->sources_for(hunter), {}, command);
   if (const Trial* trial = results_.find(key)) {
@@ -110,7 +110,7 @@ Result<Hunt::Built> Hunt::build_planted(Hunter hunter, const Planting& planting)
     LASTREF_CHECK(build_->plant(planting));
     planted_ = planting.mutant;
   }
-  LASTREF_TRY(all, compile(hunter, options_for(planting.mutant), name, "building"));
+  LASTREF_TRY(all, compile(hunter, options_for(planting.mutant, plan_.seed), name, "building"));
   if (all) {
     return Built::all;
   }
@@ -118,30 +118,23 @@ Result<Hunt::Built> Hunt::build_planted(Hunter hunter, const Planting& planting)
   return program ? Built::program : Built::nothing;
 }
 
-Result<Trial> Hunt::trial_by(Hunter hunter, const Planting& planting, Verdict& verdict) {
+Result<Trial> Hunt::trial_with(const HunterOptions& options,
+                               const Trial& unplanted,
+                               Hunter hunter,
+                               const Planting& planting,
+                               Verdict& verdict) {
   const std::string& name = planting.mutant.name;
-  const HunterOptions options = options_for(planting.mutant);
-  const std::optional<std::string> command = command_of(hunter, options);
+  const std::string command = command_of(hunter, options).value_or("");
   Trial cannot;
   cannot.sight = Sight::cannot;
-  if (!command) {
-    cannot.seen = "this build has no such gate";
-    return cannot;
-  }
   LASTREF_TRY(patch, build_->text_of_patch(planting));
-  const std::string key = key_of(build_->sources_for(hunter), patch, *command);
+  const std::string key = key_of(build_->sources_for(hunter), patch, command);
   const std::string build_key = key_of(build_->sources_for(Hunter::sim), patch, build_step);
   if (const Trial* trial = known(key)) {
     return *trial;
   }
   verdict.builds = known(build_key) == nullptr;
   if (!verdict.builds) {
-    return cannot;
-  }
-  LASTREF_TRY(unplanted, trial_unplanted(hunter, planting));
-  if (unplanted.found()) {
-    false_positive_ = hunter;
-    false_trial_ = std::move(unplanted);
     return cannot;
   }
   LASTREF_TRY(built, build_planted(hunter, planting));
@@ -155,9 +148,37 @@ Result<Trial> Hunt::trial_by(Hunter hunter, const Planting& planting, Verdict& v
     return cannot;
   }
   plan_.doing(name_of(hunter));
-  LASTREF_TRY(trial, build_->hunt(hunter, *command, name, patience_after(unplanted)));
+  LASTREF_TRY(trial, build_->hunt(hunter, command, name, patience_after(unplanted)));
   LASTREF_CHECK(keep(key, name, name_of(hunter), trial));
   return trial;
+}
+
+/// One for each seed. They are tried first where nothing is planted: one build is enough for that.
+Result<std::vector<Trial>> Hunt::trials_by(Hunter hunter,
+                                           const Planting& planting,
+                                           Verdict& verdict) {
+  std::vector<Trial> trials(is_gate(hunter) ? plan_.seeds : 1);
+  std::vector<HunterOptions> options;
+  for (Trial& unplanted : trials) {
+    options.push_back(options_for(planting.mutant, plan_.seed + options.size()));
+    if (!command_of(hunter, options.back())) {
+      unplanted.sight = Sight::cannot;
+      unplanted.seen = "this build has no such gate";
+      return std::vector{unplanted};
+    }
+    LASTREF_TRY(trial, trial_unplanted(hunter, options.back()));
+    unplanted = std::move(trial);
+    if (unplanted.found()) {
+      false_positive_ = hunter;
+      false_trial_ = std::move(unplanted);
+      return trials;
+    }
+  }
+  for (std::size_t each = 0; each < trials.size() && verdict.builds; ++each) {
+    LASTREF_TRY(trial, trial_with(options[each], trials[each], hunter, planting, verdict));
+    trials[each] = std::move(trial);
+  }
+  return trials;
 }
 
 Result<Verdict> Hunt::run(const Planting& planting) {
@@ -166,12 +187,12 @@ Result<Verdict> Hunt::run(const Planting& planting) {
   Verdict verdict;
   verdict.mutant = planting.mutant;
   for (const Hunter hunter : plan_.hunters) {
-    LASTREF_TRY(trial, trial_by(hunter, planting, verdict));
+    LASTREF_TRY(trials, trials_by(hunter, planting, verdict));
     if (!verdict.builds || false_positive_) {
       break;
     }
-    const bool found = trial.found();
-    verdict.trials.emplace(hunter, std::move(trial));
+    const bool found = result_of(trials).found();
+    verdict.trials.emplace(hunter, std::move(trials));
     if (found && !plan_.all_hunters) {
       break;
     }

@@ -26,6 +26,8 @@ struct HuntPlan {
   bool again = false;            ///< Reuse no results.
   std::optional<double> budget;  ///< Seconds of each gate
   std::uint64_t seed = 1;
+  std::size_t seeds = 1;              ///< Gates and hunts run with so many, from `seed` on.
+  std::vector<std::string> policies;  ///< Schedule policies of hunts; none: all.
   /// Called with the next step: "building", "sim"; and while it builds with "25 %".
   std::function<void(std::string_view)> doing = [](std::string_view) {};
 };
@@ -50,16 +52,21 @@ class Hunt {
 
   Hunt(MutantBuild& build, HuntPlan plan) : build_(&build), plan_(std::move(plan)) {}
 
-  HunterOptions options_for(const Mutant& mutant) const;
+  HunterOptions options_for(const Mutant& mutant, std::uint64_t seed) const;
   const Trial* known(const std::string& key) const;
   Status keep(std::string key, std::string mutant, std::string_view hunter, Trial trial);
-  Result<Trial> trial_unplanted(Hunter hunter, const Planting& planting);
+  Result<Trial> trial_unplanted(Hunter hunter, const HunterOptions& options);
   Result<bool> compile(Hunter hunter,
                        const HunterOptions& options,
                        const std::string& name,
                        std::string_view what);
   Result<Built> build_planted(Hunter hunter, const Planting& planting);
-  Result<Trial> trial_by(Hunter hunter, const Planting& planting, Verdict& verdict);
+  Result<Trial> trial_with(const HunterOptions& options,
+                           const Trial& unplanted,
+                           Hunter hunter,
+                           const Planting& planting,
+                           Verdict& verdict);
+  Result<std::vector<Trial>> trials_by(Hunter hunter, const Planting& planting, Verdict& verdict);
   Status take_out();
 
   MutantBuild* build_;

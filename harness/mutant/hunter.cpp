@@ -31,7 +31,12 @@ std::string gate(std::string_view which, const HunterOptions& options) {
 }
 
 std::string hunt(const HunterOptions& options) {
-  return fmt::format("build/ci/bin/lastref hunt --first --seed {} --budget {}",
+  std::string policies;
+  for (const std::string& policy : options.policies) {
+    policies += " --policy " + policy;
+  }
+  return fmt::format("build/ci/bin/lastref hunt{} --first --seed {} --budget {}",
+                     policies,
                      options.seed,
                      options.budget.value_or(hunt_budget));
 }

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lastref::harness {
 
@@ -34,7 +35,8 @@ struct HunterOptions {
   std::string tests = {};  ///< The pattern of ctest -R for the tests that name the row.
   /// Seconds of a gate or a hunt; none: until the gate is complete, and a minute for the hunt.
   std::optional<double> budget = {};
-  std::uint64_t seed = 1;  ///< of a gate or a hunt
+  std::uint64_t seed = 1;                  ///< of a gate or a hunt
+  std::vector<std::string> policies = {};  ///< Schedule policies of a hunt; none: all.
   /// Whether the build's gate tries every crossing only on request, and otherwise each site of the
   /// code. If not, there is no such gate as `site`.
   bool has_full = true;

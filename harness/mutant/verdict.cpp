@@ -16,13 +16,57 @@ using Json = nlohmann::ordered_json;
 constexpr int column = 11;
 constexpr int name_column = 58;
 
-std::string_view word_of(const Verdict& verdict, Hunter hunter) {
-  const auto trial = verdict.trials.find(hunter);
-  return trial == verdict.trials.end()              ? "-"
-         : trial->second.sight == Sight::saw        ? "SAW IT"
-         : trial->second.sight == Sight::nothing    ? "nothing"
-         : trial->second.sight == Sight::incomplete ? "incomplete"
-                                                    : "cannot run";
+std::size_t count_found(std::span<const Trial> trials) {
+  return static_cast<std::size_t>(std::ranges::count_if(trials, &Trial::found));
+}
+
+std::string word_of(const Verdict& verdict, Hunter hunter) {
+  const auto found = verdict.trials.find(hunter);
+  if (found == verdict.trials.end()) {
+    return "-";
+  }
+  const std::vector<Trial>& trials = found->second;
+  if (trials.size() > 1) {
+    return fmt::format("{} of {}", count_found(trials), trials.size());
+  }
+  switch (trials.front().sight) {
+    case Sight::saw:
+      return "SAW IT";
+    case Sight::nothing:
+      return "nothing";
+    case Sight::incomplete:
+      return "incomplete";
+    case Sight::cannot:
+      break;
+  }
+  return "cannot run";
+}
+
+/// The larger of the two in the middle, of an even number.
+template <class T>
+T median(std::vector<T> numbers) {
+  std::ranges::sort(numbers);
+  return numbers[numbers.size() / 2];
+}
+
+/// After how many runs and seconds the trials that saw it did.
+std::string effort_of(Hunter hunter, std::span<const Trial> trials) {
+  std::vector<std::size_t> runs;
+  std::vector<double> seconds;
+  for (const Trial& trial : trials) {
+    if (trial.found()) {
+      runs.push_back(trial.runs);
+      seconds.push_back(trial.seconds);
+    }
+  }
+  return trials.size() == 1 || runs.empty()
+             ? ""
+             : fmt::format("      {}: median {} runs, {:.1f} s; most {} runs, {:.1f} s\n",
+                           name_of(hunter),
+                           median(runs),
+                           median(seconds),
+                           std::ranges::max(runs),
+                           std::ranges::max(seconds));
 }
 
 std::string proof_of(Hunter hunter, const Trial& trial) {
@@ -44,7 +88,13 @@ std::string proof_of(Hunter hunter, const Trial& trial) {
   return text;
 }
 
-Json json_of(const Trial& trial) {
+Json json_of(std::span<const Trial> trials) {
+  Json seeds = Json::array();
+  for (const Trial& each : trials) {
+    seeds.push_back(
+        {{"sight", name_of(each.sight)}, {"runs", each.runs}, {"seconds", each.seconds}});
+  }
+  const Trial& trial = result_of(trials);
   return {{"sight", name_of(trial.sight)},
           {"scenario", trial.scenario},
           {"claim", trial.claim},
@@ -52,13 +102,14 @@ Json json_of(const Trial& trial) {
           {"replay", trial.replay},
           {"runs", trial.runs},
           {"failed_tests", trial.failed_tests},
-          {"seconds", trial.seconds}};
+          {"seconds", trial.seconds},
+          {"seeds", std::move(seeds)}};
 }
 
 Json json_of(const Verdict& verdict) {
   Json trials = Json::object();
-  for (const auto& [hunter, trial] : verdict.trials) {
-    trials[std::string(name_of(hunter))] = json_of(trial);
+  for (const auto& [hunter, each] : verdict.trials) {
+    trials[std::string(name_of(hunter))] = json_of(each);
   }
   return {{"name", verdict.mutant.name},
           {"row", verdict.mutant.row},
@@ -86,18 +137,27 @@ std::size_t count_seen(std::span<const Verdict> verdicts) {
 }  // namespace
 
 bool Verdict::is_seen() const noexcept {
-  return std::ranges::any_of(trials, [](const auto& each) { return each.second.found(); });
+  return std::ranges::any_of(trials, [](const auto& each) { return count_found(each.second) > 0; });
+}
+
+const Trial& result_of(std::span<const Trial> trials) noexcept {
+  auto result = std::ranges::find_if(trials, &Trial::found);
+  if (result == trials.end()) {
+    result = std::ranges::find_if(trials,
+                                  [](const Trial& trial) { return trial.sight != Sight::nothing; });
+  }
+  return result == trials.end() ? trials.front() : *result;
 }
 
 HunterTotal total_of(Hunter hunter, std::span<const Verdict> verdicts) noexcept {
   HunterTotal total;
   for (const Verdict& verdict : verdicts) {
-    const auto trial = verdict.trials.find(hunter);
-    if (trial == verdict.trials.end()) {
+    const auto trials = verdict.trials.find(hunter);
+    if (trials == verdict.trials.end()) {
       continue;
     }
     ++total.asked;
-    switch (trial->second.sight) {
+    switch (result_of(trials->second).sight) {
       case Sight::saw:
         ++total.saw;
         break;
@@ -133,8 +193,8 @@ std::string text_of(const Verdict& verdict, std::span<const Hunter> hunters) {
     text += fmt::format(" {:<{}}", word_of(verdict, hunter), column);
   }
   text += fmt::format(" {:.0f}\n", verdict.seconds);
-  for (const auto& [hunter, trial] : verdict.trials) {
-    text += proof_of(hunter, trial);
+  for (const auto& [hunter, trials] : verdict.trials) {
+    text += effort_of(hunter, trials) + proof_of(hunter, result_of(trials));
   }
   return text;
 }

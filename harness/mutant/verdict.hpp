@@ -15,11 +15,15 @@ namespace lastref::harness {
 struct Verdict {
   Mutant mutant;
   bool builds = true;
-  std::map<Hunter, Trial> trials;  ///< of the hunters that ran
+  std::map<Hunter, std::vector<Trial>> trials;  ///< of the hunters that ran, one for each seed
   double seconds = 0;  ///< Without trials where no bug is planted; known results took no time.
 
   bool is_seen() const noexcept;
 };
+
+/// The result of a hunter with these trials, at least one: the first that saw the bug;
+/// without one, the first that did not check everything.
+const Trial& result_of(std::span<const Trial> trials) noexcept;
 
 /// How often a hunter ended in each way.
 struct HunterTotal {

@@ -36,6 +36,8 @@ TEST(Hunters, are_a_hunt_that_ends_even_without_a_budget) {
             "build/ci/bin/lastref hunt --first --seed 3 --budget 20");
   EXPECT_EQ(command_of(Hunter::hunt, {}), "build/ci/bin/lastref hunt --first --seed 1 --budget 60");
   EXPECT_EQ(unplanted_command_of(Hunter::hunt, of_row), command_of(Hunter::hunt, of_row));
+  EXPECT_EQ(command_of(Hunter::hunt, {.policies = {"pos", "surw"}}),
+            "build/ci/bin/lastref hunt --policy pos --policy surw --first --seed 1 --budget 60");
   EXPECT_TRUE(is_gate(Hunter::hunt));
 }
 

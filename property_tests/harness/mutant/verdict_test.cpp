@@ -25,7 +25,7 @@ Trial trial_with(Sight sight, std::string scenario = {}) {
   return trial;
 }
 
-Verdict verdict_on(std::string name, std::map<Hunter, Trial> trials) {
+Verdict verdict_on(std::string name, std::map<Hunter, std::vector<Trial>> trials) {
   Verdict verdict;
   verdict.mutant = {.name = std::move(name), .row = "T9", .origin = "o", .claim = "c", .files = {}};
   verdict.trials = std::move(trials);
@@ -34,11 +34,11 @@ Verdict verdict_on(std::string name, std::map<Hunter, Trial> trials) {
 
 std::vector<Verdict> three() {
   std::vector<Verdict> verdicts = {
-      verdict_on("one", {{Hunter::sim, trial_with(Sight::saw, "a/b")}}),
+      verdict_on("one", {{Hunter::sim, {trial_with(Sight::saw, "a/b")}}}),
       verdict_on("two",
-                 {{Hunter::sim, trial_with(Sight::nothing)},
-                  {Hunter::row, trial_with(Sight::cannot)},
-                  {Hunter::full, trial_with(Sight::incomplete)}}),
+                 {{Hunter::sim, {trial_with(Sight::nothing)}},
+                  {Hunter::row, {trial_with(Sight::cannot)}},
+                  {Hunter::full, {trial_with(Sight::incomplete)}}}),
       verdict_on("three", {})};
   verdicts.back().builds = false;
   return verdicts;
@@ -69,6 +69,27 @@ TEST(Verdict, is_told_to_programs_too) {
   EXPECT_EQ(json["mutants"][2]["builds"], false);
   EXPECT_EQ(json["hunters"]["sim"]["asked"], 2);
   EXPECT_EQ(json["hunters"]["full"]["incomplete"], 1);
+}
+
+Verdict with_five_seeds() {
+  std::vector<Trial> trials(5);
+  for (const std::size_t each : {1U, 3U, 4U}) {
+    trials[each] = trial_with(Sight::saw, "a/b");
+    trials[each].runs = each * 100;
+    trials[each].seconds = static_cast<double>(each) / 2;
+  }
+  return verdict_on("one", {{Hunter::hunt, std::move(trials)}});
+}
+
+TEST(Verdict, of_several_seeds_is_how_many_saw_it_and_how_soon) {
+  const std::array hunters = {Hunter::hunt};
+  const Verdict verdict = with_five_seeds();
+  EXPECT_TRUE(verdict.is_seen());
+  EXPECT_EQ(total_of(Hunter::hunt, std::span(&verdict, 1)).saw, 1U);
+  const auto json = nlohmann::json::parse(to_json(std::span(&verdict, 1), hunters));
+  EXPECT_EQ(json["mutants"][0]["hunters"]["hunt"]["seeds"].size(), 5U);
+  EXPECT_EQ(json["mutants"][0]["hunters"]["hunt"]["seeds"][3]["runs"], 300);
+  pretend::expect_transcript(text_of(verdict, hunters));
 }
 
 TEST(Verdict, of_what_does_not_build_is_that_nobody_saw_it) {
