@@ -148,9 +148,8 @@ void UngatedController::note_death(std::uint16_t at) {
   note_fact(context_.run, at, fact::died, how, code);
   process.live = false;
   for (Process& each : processes()) {
-    if (each.live && each.stopped && each.stopped_by == at) {
-      each.stopped = false;
-      ::kill(each.pid, SIGCONT);
+    if (each.stopped_by == at) {
+      end_stop(each);
     }
   }
   for (Actor& actor : std::span(control_block().actors).first(control_block().actors_used)) {
@@ -225,11 +224,7 @@ bool UngatedController::let_stopped_go() {
   const UngatedLock held(control_block());
   bool any = false;
   for (Process& each : processes()) {
-    if (each.live && each.stopped) {
-      any = true;
-      each.stopped = false;
-      ::kill(each.pid, SIGCONT);
-    }
+    any = end_stop(each) || any;
   }
   return any;
 }

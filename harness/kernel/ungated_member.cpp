@@ -98,6 +98,15 @@ UngatedLock::~UngatedLock() {
   }
 }
 
+bool end_stop(Process& process) noexcept {
+  if (!process.live || !process.stopped) {
+    return false;
+  }
+  process.stopped = false;
+  ::kill(process.pid, SIGCONT);
+  return true;
+}
+
 void make_news(ControlBlock& control_block) noexcept {
   control_block.ungated.news.fetch_add(1);
   ::syscall(SYS_futex, &control_block.ungated.news, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
@@ -187,11 +196,7 @@ bool UngatedMember::resume(std::string_view role) {
   const UngatedLock held(control_block());
   bool any = false;
   for (Process& each : processes_of(control_block())) {
-    if (each.live && each.stopped && each.plays(role)) {
-      any = true;
-      each.stopped = false;
-      ::kill(each.pid, SIGCONT);
-    }
+    any = (each.plays(role) && end_stop(each)) || any;
   }
   return any;
 }

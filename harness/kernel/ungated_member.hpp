@@ -21,6 +21,9 @@ class UngatedLock {
   ControlBlock& control_block_;
 };
 
+/// Continues a process. False if it is not stopped. The caller holds the control block.
+bool end_stop(Process& process) noexcept;
+
 /// Wakes all that wait for a change.
 void make_news(ControlBlock& control_block) noexcept;
 
