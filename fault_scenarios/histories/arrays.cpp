@@ -161,7 +161,7 @@ struct Held {
   std::uint32_t count = 0;
   /// The file of the array in each context in which it was sent and has not been invalidated.
   std::map<std::string, std::string, std::less<>> files = {};
-  std::string received_file = {};  ///< Empty: the array was not received, or not by a file.
+  std::string received_file = {};  ///< Empty: it was not received, or not by a file that stays.
 };
 
 /// One process of a history.
@@ -363,7 +363,8 @@ class Player {
       held.factor = static_cast<std::uint32_t>(std::stoul(content->substr(0, space)));
       held.count = static_cast<std::uint32_t>(std::stoul(content->substr(space + 1)));
       held.array = *std::move(array);
-      held.received_file = worker_.last_file();
+      // Otherwise the file may be on its way out, and is then sent on in another one.
+      held.received_file = is_certain(channel) ? worker_.last_file() : std::string();
     }
   }
 

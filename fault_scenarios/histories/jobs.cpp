@@ -23,6 +23,7 @@ const Vocabulary& vocabulary() {
                 {"squares", {counts}},
                 {"sums", {counts}},
                 {"throw", {counts}},
+                {"throw-each", {counts}},
                 {"interrupt", {counts}},
                 {"aborted", {counts}},
                 {"abort"},
@@ -155,7 +156,8 @@ class Player {
 
   void open(const HistoryOperation& operation) {
     ParallelOptions options = two_workers();
-    options.n_jobs = std::stoi(operation.object(1));
+    workers_ = std::stoul(operation.object(1));
+    options.n_jobs = static_cast<int>(workers_);
     options.backend =
         operation.object() == "threads" ? BackendKind::threads : BackendKind::processes;
     end();
@@ -179,6 +181,8 @@ class Player {
       const Outcome<List> outcome = run(verb, sums_of(arrays, count));
       must_have(outcome, count);
       may_fail(must_be_sums(stage_, outcome, arrays));
+    } else if (verb == "throw-each") {
+      throw_each(count);
     } else if (verb == "aborted") {
       must_fail(
           run_aborted(count), "B8: an aborted call fails with operation_canceled", is_canceled);
@@ -191,6 +195,23 @@ class Player {
     }
     if (count > 0) {
       may_have_dead_workers_ = false;  // A call with tasks has met them.
+    }
+  }
+
+  /// Every task fails. The first failure ends the call, so of each worker that is its first task.
+  void throw_each(std::size_t count) {
+    std::vector<Task> tasks;
+    for (std::size_t number = 0; number <= count; ++number) {
+      tasks.push_back(
+          {.function = "throw number", .arguments = {Value(static_cast<std::int64_t>(number))}});
+    }
+    const Outcome<List> outcome = run("throw", std::move(tasks));
+    must_fail(outcome, "B7: what a task throws is the failure of its call", is_exception);
+    const auto* thrown = outcome ? nullptr : std::get_if<TransportableException>(&outcome.error());
+    if (thrown != nullptr && std::stoul(thrown->message) >= workers_) {
+      stage_.refute(
+          "B10: the first failure of a call is reported",
+          "that of task " + thrown->message + " of " + std::to_string(workers_) + " workers");
     }
   }
 
@@ -290,6 +311,7 @@ class Player {
   std::unique_ptr<Parallel> parallel_;
   std::unique_ptr<ProcessBackend> backend_;
   std::vector<Submitted> futures_;
+  std::size_t workers_ = 0;  ///< of parallel_
   bool may_have_dead_workers_ = false;
   bool backend_may_be_broken_ = false;
 };

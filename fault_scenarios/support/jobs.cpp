@@ -65,6 +65,10 @@ std::shared_ptr<Functions> functions_of(Stage& stage) {
   add("throw", [](const TaskContext&, std::span<const Value>) -> Result<Value> {
     throw std::runtime_error("thrown by a task");
   });
+  add("throw number", [](const TaskContext&, std::span<const Value> arguments) -> Result<Value> {
+    LASTREF_TRY(number, arguments.front().as<std::int64_t>());
+    throw std::runtime_error(std::to_string(number));
+  });
   add("exhaust memory",
       [](const TaskContext&, std::span<const Value>) -> Result<Value> { throw std::bad_alloc(); });
   add("interrupt",

@@ -17,9 +17,9 @@ namespace lastref::harness {
 /// joined a tree.
 Session session_of(Stage& stage);
 
-/// "sum" of an array, "square" of a number, "throw", "interrupt" (throws Interrupt), "keep" of an
-/// array until the process ends, "wait" (gives "a task is waiting", and waits until it is killed),
-/// "echo" of anything.
+/// "sum" of an array, "square" of a number, "throw", "throw number" (its argument is the message),
+/// "interrupt" (throws Interrupt), "keep" of an array until the process ends, "wait" (gives "a task
+/// is waiting", and waits until it is killed), "echo" of anything.
 std::shared_ptr<Functions> functions_of(Stage& stage);
 
 /// A role: a worker with these functions.
