@@ -152,9 +152,10 @@ std::string text_of_parameters(const Scenario& scenario) {
 std::string text_of_scenarios() {
   std::string text;
   for (const Scenario& scenario : catalog()) {
-    text += fmt::format("{}{}{}\n{}    {}\n{}    {}\n",
+    text += fmt::format("{}{}{}{}\n{}    {}\n{}    {}\n",
                         scenario.name,
                         scenario.kernel_only ? "  (kernel)" : "",
+                        scenario.is_long ? "  (long)" : "",
                         scenario.in_gate ? "" : "  (not in the gate)",
                         scenario.in_matrix() ? ""
                                              : fmt::format("    outside of the matrix: {}\n",
