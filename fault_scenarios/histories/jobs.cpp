@@ -32,9 +32,13 @@ const Vocabulary& vocabulary() {
                 {"end"},
                 {"exit", {}, Verb::Use::rare},
                 {"kill", {{"worker_1", "worker_2", "a", "b", "tracker"}}, Verb::Use::rare}},
-      .drawn_max = 8};  // Each call that fails ends its workers, and few starts fit into a run.
+      .drawn_max = 10};
   return all;
 }
+
+/// Workers start, at most, as often as this in a drawn history: more starts, each under a fault, do
+/// not fit into the steps of a run.
+constexpr std::size_t starts_max = 4;
 
 /// Which processes have a pool, or have submitted something.
 class Model final : public HistoryModel {
@@ -43,6 +47,9 @@ class Model final : public HistoryModel {
     const std::string& verb = operation.verb;
     if (const auto sensible = presence_.is_sensible(operation)) {
       return *sensible;
+    }
+    if (starts_workers(verb) && starts_ == starts_max) {
+      return false;
     }
     if (verb == "submit") {
       return true;
@@ -58,6 +65,7 @@ class Model final : public HistoryModel {
   void apply(const HistoryOperation& operation) override {
     const std::string& verb = operation.verb;
     presence_.apply(operation);
+    starts_ += starts_workers(verb) ? 1U : 0U;
     if (verb == "open") {
       pools_.insert(operation.process);
     } else if (verb == "submit") {
@@ -71,7 +79,14 @@ class Model final : public HistoryModel {
   }
 
  private:
+  /// At once or in the next call.
+  static bool starts_workers(std::string_view verb) {
+    return verb == "open" || verb == "submit" || verb.starts_with("throw") || verb == "interrupt" ||
+           verb == "aborted";
+  }
+
   Presence presence_{vocabulary()};
+  std::size_t starts_ = 0;
   std::set<std::string> pools_;
   std::set<std::string> submitters_;
 };
