@@ -129,6 +129,8 @@ struct RunVerbOptions {
   std::string check;
   std::string recover;
   bool list = false;
+  bool sweep = false;
+  std::optional<double> budget;  ///< Seconds of the sweep; none: until all faults are tried
   bool doctor = false;
   bool calls = false;
   bool unlikely = false;

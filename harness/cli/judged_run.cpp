@@ -1,7 +1,6 @@
 #include "harness/cli/judged_run.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <utility>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/cli/run_words.hpp"
 #include "harness/explore/plans.hpp"
 #include "harness/oracle/evidence.hpp"
 #include "harness/platform/names.hpp"
@@ -149,35 +149,11 @@ std::string JudgedRun::program() const {
 }
 
 std::string JudgedRun::command_again() const {
-  std::string text = "lastref run";
-  const auto add = [&](const char* option, const std::string& value) {
-    if (!value.empty()) {
-      text += fmt::format(" {} {}", option, harness::quoted(value));
-    }
-  };
+  std::vector<std::string> texts;
   for (const auto& fault : faults) {
-    add("--fault", warden::to_text(fault));
+    texts.push_back(warden::to_text(fault));
   }
-  text += options.unlikely ? " --unlikely" : "";
-  std::ranges::for_each(options.also, std::bind_front(add, "--also"));
-  std::ranges::for_each(options.private_folders, std::bind_front(add, "--private"));
-  std::ranges::for_each(options.limits, std::bind_front(add, "--limit"));
-  std::ranges::for_each(options.allowed, std::bind_front(add, "--allow"));
-  std::ranges::for_each(options.open, std::bind_front(add, "--open"));
-  add("--setup", options.setup);
-  add("--ready", options.ready);
-  add("--work", options.work);
-  text += options.rounds > 1 ? fmt::format(" --rounds {}", options.rounds) : "";
-  add("--check", options.check);
-  add("--recover", options.recover);
-  for (const int code : options.expected_exits) {
-    add("--expect-exit", std::to_string(code));
-  }
-  text += options.grace != RunVerbOptions().grace ? fmt::format(" --grace {}", options.grace) : "";
-  text += options.timeout > 0 ? fmt::format(" --timeout {}", options.timeout) : "";
-  text += options.slowdown > 0 ? fmt::format(" --slowdown {}", options.slowdown) : "";
-  text += options.repeat > 1 ? fmt::format(" --repeat {}", options.repeat) : "";
-  return text + " -- " + program();
+  return command_of(options, texts);
 }
 
 std::string JudgedRun::list_text() const {

@@ -1,6 +1,7 @@
 // run: any program under the warden. Reports its leftovers and the calls that made them.
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <iostream>
 #include <iterator>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "harness/cli/interruption.hpp"
 #include "harness/cli/judged_run.hpp"
+#include "harness/cli/program_sweep.hpp"
 #include "harness/cli/report_output.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/scenario/pattern.hpp"
@@ -32,6 +34,32 @@ std::chrono::milliseconds milliseconds_of(double seconds) {
   constexpr double seconds_max = 3e9;
   return std::chrono::milliseconds(static_cast<long>(std::min(seconds, seconds_max) * 1000));
 }
+
+/// What your commands can see of the run that they judge.
+class CommandEnvironment {
+ public:
+  explicit CommandEnvironment(const JudgedRun& run) {
+    constexpr int by_signal = 128;  // As shells report it
+    const os::ChildExit& root = run.watched.root;
+    const int code = root.code + (root.killed ? by_signal : 0);
+    std::string faults;
+    for (const warden::TreeFault& each : run.faults) {
+      faults += (faults.empty() ? "" : "\n") + warden::to_text(each);
+    }
+    ::setenv(exit_name, std::to_string(code).c_str(), /*overwrite=*/1);
+    ::setenv(fault_name, faults.c_str(), /*overwrite=*/1);
+  }
+  CommandEnvironment(const CommandEnvironment&) = delete;
+  CommandEnvironment& operator=(const CommandEnvironment&) = delete;
+  ~CommandEnvironment() {
+    ::unsetenv(exit_name);
+    ::unsetenv(fault_name);
+  }
+
+ private:
+  static constexpr const char* exit_name = "LASTREF_EXIT";
+  static constexpr const char* fault_name = "LASTREF_FAULT";
+};
 
 class Run {
  public:
@@ -216,6 +244,7 @@ class Run {
     if (const auto& failed = report.watched.work_failure; failed && !report.has_struck()) {
       report.failures.push_back(*failed);
     }
+    const CommandEnvironment seen(report);
     note(report, "--check", options_.check);
     note(report, "--recover", options_.recover);
     std::ranges::copy_if(
@@ -303,6 +332,8 @@ void run(const RunVerbOptions& options, Invocation& invocation) {
     say_what_works(invocation);
   } else if (options.calls) {
     list_calls(invocation);
+  } else if (options.sweep) {
+    sweep_program(options, invocation);
   } else if (invocation.has_proc()) {
     const auto work = [&] {
       Run(options, invocation).run();

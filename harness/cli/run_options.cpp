@@ -70,9 +70,12 @@ void add_judges(CLI::App& verb, RunVerbOptions& options) {
   repeatable(verb.add_option(
                  "--open", options.open, "Names that other users may write to; may be repeated"),
              "GLOB");
-  verb.add_option("--check",
-                  options.check,
-                  "Shell command that is run afterwards; if it fails, its output is a finding")
+  verb.add_option(
+          "--check",
+          options.check,
+          "Shell command that is run afterwards; if it fails, its output is a finding. Like "
+          "--recover it gets LASTREF_EXIT, the exit code of the program, and LASTREF_FAULT, "
+          "the faults")
       ->type_name("COMMAND");
   verb.add_option("--recover",
                   options.recover,
@@ -123,9 +126,23 @@ CLI::App* add_run(CLI::App& app, RunVerbOptions& options) {
   add_work(*verb, options);
   add_judges(*verb, options);
   verb->add_flag("--list", options.list, "Print its processes and every call that was seen");
-  verb->add_option("--repeat", options.repeat, "Number of runs, unless one has a finding")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32))
-      ->capture_default_str();
+  CLI::Option* sweep = verb->add_flag(
+      "--sweep",
+      options.sweep,
+      "Run it once without faults, then once with each of the faults that matter: errors and kills "
+      "at calls on names in its working folder, /tmp and /dev/shm, on pipes and sockets, and at "
+      "starts of processes. Each run has private copies of these folders, unless --private or "
+      "--setup is given. What a run without faults leaves may remain");
+  verb->add_option("--budget", options.budget, "Seconds of --sweep at most")
+      ->check(above_zero())
+      ->needs(sweep);
+  CLI::Option* repeat =
+      verb->add_option("--repeat", options.repeat, "Number of runs, unless one has a finding")
+          ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32))
+          ->capture_default_str();
+  for (CLI::Option* each : {verb->get_option("--fault"), verb->get_option("--list"), repeat}) {
+    sweep->excludes(each);
+  }
   verb->add_option("--json", options.json, "Report as JSON; - is standard output")
       ->type_name("FILE");
   verb->add_option(

@@ -17,9 +17,9 @@ inline constexpr std::uint32_t records_max = 60'000;
 /// Space in the journal reserved for facts and operations; the journal of a long run does not have
 /// all its crossings.
 inline constexpr std::uint32_t records_of_crossings_max = records_max - 24'000;
-/// After this many crossings a run counts as endless. Some wait for a time limit several times, each
-/// while another actor polls a socket in vain, for 9,000 crossings. The second limit is for scenarios
-/// about size, which are in no matrix.
+/// After this many crossings a run counts as endless. Some wait for a time limit several times,
+/// each while another actor polls a socket in vain, for 9,000 crossings. The second limit is for
+/// scenarios about size, which are in no matrix.
 inline constexpr std::uint32_t crossings_max = 40'000;
 inline constexpr std::uint32_t crossings_max_at_scale = 2'000'000;
 /// After this many consecutive crossings an actor has to give the turn to others.

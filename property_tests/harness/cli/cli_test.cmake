@@ -302,6 +302,16 @@ if(doctor MATCHES "works +an overlay")
   answers(0 ".exit 0." run --private ${FOLDER}/base=overlay -- sh -c
     "grep -q was ${FOLDER}/base/there && rm ${FOLDER}/base/there && mkdir ${FOLDER}/base/x &&
     rmdir ${FOLDER}/base/x")
+  # Each run has a copy of /tmp, and what a run without faults leaves may remain.
+  set(swept "echo x > /tmp/lastref-swept\; rm /tmp/lastref-swept\; touch /tmp/lastref-product")
+  shows(1 "in each run.*/tmp/lastref-product\n.*/tmp/lastref-swept [(]file[)].*5 of 5 times"
+    run --sweep -- sh -c "${swept}")
+  shows(0 "1 point, 5 faults.*0 findings" run --sweep -- touch /tmp/lastref-product)
+  shows(2 "clean without faults" run --sweep -- false)
+  if(EXISTS /tmp/lastref-swept OR EXISTS /tmp/lastref-product)
+    message(SEND_ERROR "a sweep changes /tmp")
+  endif()
+  answers(2 "--fault.*--sweep|--sweep.*--fault" run --sweep --fault "openat kill_before" -- true)
   file(MAKE_DIRECTORY ${FOLDER}/lower/gone)
   file(WRITE ${FOLDER}/lower/kept "kept")
   file(WRITE ${FOLDER}/lower/gone/below "gone")

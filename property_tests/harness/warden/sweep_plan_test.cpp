@@ -1,0 +1,88 @@
+// Sweep plans: which points of a clean run get faults, and in which order.
+#include "harness/warden/sweep_plan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/warden/likely_errors.hpp"
+#include "harness/warden/syscalls.hpp"
+
+namespace lastref::harness::warden {
+namespace {
+
+using testing::IsEmpty;
+
+Point point(std::string role, std::string_view call, std::string object, std::uint64_t k = 1) {
+  return {.role = std::move(role),
+          .call = syscall_named(call)->name,
+          .object = std::move(object),
+          .k = k};
+}
+
+const std::vector<std::string> folders = {"/tmp", "/work"};
+
+TEST(SweepPlan, leaves_out_what_says_little_about_the_program) {
+  const SweepPlan plan = plan_sweep({point("root", "openat", "/usr/lib/libc.so.6"),
+                                     point("root", "openat", "/tmpfiles/a"),
+                                     point("root", "execve", "/tmp/job.sh"),
+                                     point("root", "exit_group", "")},
+                                    folders);
+  EXPECT_THAT(plan.faults, IsEmpty());
+  EXPECT_EQ(plan.points, 0U);
+  EXPECT_EQ(plan.left_out.at("names in other folders"), 2U);
+  EXPECT_EQ(plan.left_out.at("starts of programs"), 1U);
+  EXPECT_EQ(plan.left_out.at("ends of processes"), 1U);
+}
+
+TEST(SweepPlan, has_the_first_of_equal_calls_of_each_process) {
+  const SweepPlan plan = plan_sweep({point("root", "openat", "/tmp/a*", 3),
+                                     point("root", "openat", "/tmp/a*", 4),
+                                     point("child.1", "openat", "/tmp/a*", 1)},
+                                    folders);
+  EXPECT_EQ(plan.points, 2U);
+  EXPECT_EQ(plan.left_out.at("later calls on the same object"), 1U);
+  EXPECT_EQ(plan.faults.at(0).role, "root");
+  EXPECT_EQ(plan.faults.at(0).k, 3U);
+  EXPECT_EQ(plan.faults.at(0).last, 3U);
+  EXPECT_EQ(plan.faults.at(1).role, "child.1");
+}
+
+TEST(SweepPlan, tries_each_point_before_it_tries_one_again) {
+  const SweepPlan plan = plan_sweep({point("root", "openat", "/tmp/a"),
+                                     point("root", "unlink", "/work"),
+                                     point("root", "fork", "")},
+                                    folders);
+  ASSERT_EQ(plan.points, 3U);
+  for (std::size_t at = 0; at + plan.points < plan.faults.size(); at += plan.points) {
+    EXPECT_EQ(plan.faults.at(at).call, "openat");
+  }
+  EXPECT_EQ(plan.faults.at(2).object, "*");
+}
+
+TEST(SweepPlan, has_errors_that_can_happen_and_kills) {
+  const SweepPlan plan = plan_sweep({point("root", "openat", "/tmp/a")}, folders);
+  std::size_t failures = 0;
+  std::size_t kills = 0;
+  for (const TreeFault& each : plan.faults) {
+    const bool fails = each.action.kind == FaultKind::fail_once;
+    EXPECT_TRUE(!fails || is_likely("openat", each.action.error, where_is("/tmp/a")));
+    failures += fails ? 1U : 0U;
+    kills += fails ? 0U : 1U;
+  }
+  EXPECT_EQ(failures, 3U);
+  EXPECT_EQ(kills, 2U);
+  EXPECT_EQ(plan.faults.front().action.kind, FaultKind::fail_once);
+}
+
+TEST(SweepPlan, has_faults_that_a_run_accepts) {
+  const SweepPlan plan =
+      plan_sweep({point("child.2.1", "openat", "/tmp/a b*"), point("root", "vfork", "")}, folders);
+  for (const TreeFault& each : plan.faults) {
+    const auto parsed = parse_tree_fault(to_text(each));
+    ASSERT_TRUE(parsed) << to_text(each);
+    EXPECT_EQ(*parsed, each);
+  }
+}
+
+}  // namespace
+}  // namespace lastref::harness::warden
