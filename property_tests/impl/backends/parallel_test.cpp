@@ -412,6 +412,17 @@ TEST(Parallels, send_nothing_after_a_source_has_failed_B10) {
   EXPECT_EQ(backend->sent, 1);
 }
 
+TEST(Parallels, report_the_first_of_two_failures_B10) {
+  Fixture fixture;
+  const auto backend = std::make_shared<Noting>(fixture.session, fixture.functions);
+  Parallel parallel(fixture.session, backend, {});
+  const auto outcome = parallel.run([&]() -> std::optional<Task> {
+    parallel.abort();
+    throw Interrupt();
+  });
+  EXPECT_EQ(code_of(outcome), std::errc::operation_canceled);
+}
+
 TEST(Parallels, configure_once_and_begin_and_end_each_call_B10) {
   Fixture fixture;
   const auto backend = std::make_shared<Noting>(fixture.session, fixture.functions);
