@@ -558,7 +558,9 @@ tl::expected<Command, Answer> CommandLine::parse(std::span<const char* const> ar
   std::vector<const char*> as_option(arguments.begin(), arguments.end());
   if (arguments.size() > 1 && std::string_view(arguments[1]) == "help") {
     as_option.erase(as_option.begin() + 1);
-    as_option.push_back("--help");
+    // Right after the verb: what follows may be the words of another program.
+    const auto after_verb = std::min<std::ptrdiff_t>(2, std::ssize(as_option));
+    as_option.insert(as_option.begin() + after_verb, "--help");
     arguments = as_option;
   }
   if (arguments.size() > 1 && !std::string_view(arguments[1]).starts_with('-') &&

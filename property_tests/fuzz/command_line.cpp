@@ -189,16 +189,24 @@ bool asks_for_help(const std::string& argument) {
   return argument.starts_with("-h") || argument.starts_with("--help");
 }
 
+/// "lastref help VERB" stands for "lastref VERB --help".
+bool has_help_as_verb(const std::vector<std::string>& texts) {
+  return texts.size() > 1 && texts[1] == "help";
+}
+
 }  // namespace
 
 void check(os::Bytes input) {
   static harness::CommandLine command_line;  // Making one takes longer than parsing.
-  const std::vector<std::string> texts = words_of(text_of(input));
+  std::vector<std::string> texts = words_of(text_of(input));
   std::vector<const char*> arguments;
   for (const std::string& text : texts) {
     arguments.push_back(text.c_str());
   }
   const auto command = command_line.parse(arguments);
+  if (has_help_as_verb(texts)) {
+    texts.emplace_back("--help");
+  }
   if (command) {
     const Bounds bounds(texts);
     std::visit(bounds, *command);
