@@ -97,6 +97,7 @@ void add_faults(const FaultRow& row,
       to.push_back(fault);
       break;
     case FaultEffect::stop:
+    case FaultEffect::send:
     case FaultEffect::outsider:
       break;
   }

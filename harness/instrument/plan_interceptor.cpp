@@ -177,6 +177,7 @@ Injection PlanInterceptor::apply_faults(const PendingCall& pending_call,
         pending().pause = &fault;
         break;
       case FaultEffect::stop:
+      case FaultEffect::send:
       case FaultEffect::outsider:
         LASTREF_ASSERT(false);
     }

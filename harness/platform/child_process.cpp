@@ -1,11 +1,14 @@
 #include "harness/platform/child_process.hpp"
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstdint>
 
 namespace lastref::harness {
 
@@ -38,6 +41,20 @@ bool is_dead(int process, std::chrono::milliseconds patience) noexcept {
 
 UniqueFd open_pidfd(int process) noexcept {
   return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+}
+
+std::optional<int> status_of_reaped(const UniqueFd& process) noexcept {
+  // linux/pidfd.h, PIDFD_GET_INFO and PIDFD_INFO_EXIT, which Debian 12 does not have
+  struct Info {
+    std::uint64_t mask = std::uint64_t{1} << 3U;
+    std::uint64_t cgroup = 0;
+    std::array<std::uint32_t, 11> numbers = {};
+    std::int32_t exit_code = 0;
+  } info;
+  const std::uint64_t asked = info.mask;
+  const bool is_told = process && ::ioctl(process.get(), _IOWR(0xFF, 11, Info), &info) == 0 &&
+                       (info.mask & asked) != 0;
+  return is_told ? std::optional<int>(info.exit_code) : std::nullopt;
 }
 
 UniqueFd copy_fd_of(int process, int descriptor) noexcept {

@@ -24,6 +24,9 @@ bool is_dead(int process, std::chrono::milliseconds patience) noexcept;
 
 /// pidfd_open(2)
 UniqueFd open_pidfd(int process) noexcept;
+/// The wait status of a process that has ended and was reaped, by us or by another process. Absent:
+/// it was not, or this kernel does not tell (Linux 6.15 does). ioctl_pidfs(2)
+std::optional<int> status_of_reaped(const UniqueFd& process) noexcept;
 /// A copy of a descriptor of another process. pidfd_getfd(2)
 UniqueFd copy_fd_of(int process, int descriptor) noexcept;
 

@@ -42,6 +42,7 @@ constexpr bool is_implemented(const FaultRow& row) noexcept {
     case FaultEffect::pause:
       return row.phase == FaultPhase::after && is_once;
     case FaultEffect::stop:
+    case FaultEffect::send:
       return row.phase == FaultPhase::after && is_once && row.where == FaultWhere::watched;
     case FaultEffect::outsider:
       return row.phase == FaultPhase::before && is_once && row.where == FaultWhere::watched;
@@ -104,6 +105,10 @@ bool is_kill(FaultKind kind) noexcept {
   return row_of(kind).effect == FaultEffect::kill;
 }
 
+bool takes_whole_tree(FaultKind kind) noexcept {
+  return is_kill(kind) || row_of(kind).effect == FaultEffect::send;
+}
+
 bool may_be_cut(std::string_view call, std::string_view object, std::int64_t bytes) noexcept {
   if (call != row_of(Call::write).method && call != row_of(Call::write_at).method) {
     return false;
@@ -143,6 +148,7 @@ bool is_benign(const Fault& fault) noexcept {
     case FaultEffect::kill:
     case FaultEffect::expire:
     case FaultEffect::stop:
+    case FaultEffect::send:
     case FaultEffect::outsider:
       return false;
   }

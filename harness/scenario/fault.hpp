@@ -30,6 +30,7 @@ enum class FaultEffect : std::uint8_t {
   interrupt,
   pause,
   stop,
+  send,
   outsider
 };
 enum class FaultDuration : std::uint8_t { once, in_process, in_role };
@@ -51,6 +52,8 @@ const FaultRow& row_of(FaultKind kind) noexcept;
 std::string_view name_of(FaultKind kind) noexcept;
 /// Whether it kills the process.
 bool is_kill(FaultKind kind) noexcept;
+/// Whether it may be for the whole tree: kills, and signals that are sent.
+bool takes_whole_tree(FaultKind kind) noexcept;
 /// Whether a fault of this kind makes a call fail, with the errno of the fault.
 bool takes_error(FaultKind kind) noexcept;
 
@@ -84,7 +87,7 @@ struct Fault {
   Site site;
   FaultKind kind = FaultKind::kill_before;
   int error = 0;            ///< errno, if its kind takes one
-  bool whole_tree = false;  ///< With a kill: every process of the run, at this moment.
+  bool whole_tree = false;  ///< Every process of the run, at this moment.
 
   auto operator<=>(const Fault&) const = default;
 };

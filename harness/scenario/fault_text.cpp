@@ -90,7 +90,7 @@ Result<FaultAction> parse_action(string_view text, FaultWhere where) {
     LASTREF_TRY(value, parse_error(error));
     action.error = value;
   }
-  if (text == whole_tree_token && is_kill(action.kind)) {
+  if (text == whole_tree_token && takes_whole_tree(action.kind)) {
     action.whole_tree = true;
     text = {};
   }
@@ -173,7 +173,7 @@ std::string names_of_faults(FaultWhere where) {
   for (const FaultRow& row : fault_rows()) {
     if (exists(row, where)) {
       names += (names.empty() ? "" : ", ") + std::string(row.name);
-      names += takes_error(row.kind) ? " ERROR" : is_kill(row.kind) ? " [whole_tree]" : "";
+      names += takes_error(row.kind) ? " ERROR" : takes_whole_tree(row.kind) ? " [whole_tree]" : "";
     }
   }
   return names;

@@ -34,7 +34,7 @@ struct CallRange {
 struct FaultAction {
   FaultKind kind = FaultKind::kill_before;
   int error = 0;            ///< errno, if its kind takes one
-  bool whole_tree = false;  ///< With a kill
+  bool whole_tree = false;  ///< With a kill or a signal
 
   bool operator==(const FaultAction&) const = default;
 };

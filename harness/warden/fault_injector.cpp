@@ -115,6 +115,19 @@ void kill_descendants(const UnrelatedChildren& unrelated) {
   }
 }
 
+int signal_of(FaultKind kind) noexcept {
+  switch (kind) {
+    case FaultKind::send_sigterm:
+      return SIGTERM;
+    case FaultKind::send_sigint:
+      return SIGINT;
+    case FaultKind::send_sighup:
+      return SIGHUP;
+    default:
+      LASTREF_ASSERT(false);  // No other kind sends one.
+  }
+}
+
 FaultInjector::FaultInjector(const std::vector<TreeFault>& faults, bool takes_unlikely)
     : faults_(faults),
       takes_unlikely_(takes_unlikely),
@@ -230,6 +243,18 @@ std::vector<std::size_t> FaultInjector::due(const StoppedCall& at) {
   return due;
 }
 
+std::vector<int> FaultInjector::errors_at(const StoppedCall& at) {
+  constexpr int errors_max = 133;  // EHWPOISON, the last one
+  const Where where = where_is(at.seen.object);
+  std::vector<int> errors;
+  for (int error = 1; error <= errors_max; ++error) {
+    if (is_likely(at.seen.call, error, where) && misfit_of_flags(error, at).empty()) {
+      errors.push_back(error);
+    }
+  }
+  return errors;
+}
+
 std::string FaultInjector::refusal_of(const TreeFault& fault, const StoppedCall& at) const {
   if (takes_error(fault.action.kind) && !takes_unlikely_) {
     const Where where = where_is(at.seen.object);
@@ -267,8 +292,8 @@ bool FaultInjector::is_of_outsider(std::size_t fault) const noexcept {
   return effect_of(faults_[fault]) == FaultEffect::outsider;
 }
 
-bool FaultInjector::kills(std::size_t fault) const noexcept {
-  return effect_of(faults_[fault]) == FaultEffect::kill;
+bool FaultInjector::may_end(std::size_t fault) const noexcept {
+  return takes_whole_tree(faults_[fault].action.kind);
 }
 
 bool FaultInjector::lets_be_made(std::size_t fault) const noexcept {
@@ -316,6 +341,7 @@ bool FaultInjector::apply(std::size_t index, const StoppedCall& at) {
     case FaultEffect::shorten:
       return cut(index, at);
     case FaultEffect::pause:
+    case FaultEffect::send:
       return stop_after(index, at);
     case FaultEffect::stop:
       last_call_at_ = seconds_now();
@@ -337,7 +363,7 @@ bool FaultInjector::cut(std::size_t fault, const StoppedCall& at) {
     reasons_[fault] = "its bytes could not be written at once";
     return false;
   }
-  if (kills(fault)) {
+  if (is_kill(faults_[fault].action.kind)) {
     kill(faults_[fault], at.who.process);  // The process never returns from the call.
     return true;
   }
@@ -353,8 +379,19 @@ void FaultInjector::kill(const TreeFault& fault, int process) {
   }
 }
 
+void FaultInjector::send(const TreeFault& fault, int process) {
+  std::vector<int> all = {process};
+  if (fault.action.whole_tree) {
+    all = descendants(unrelated_);
+  }
+  for (const int each : all) {
+    sent_to_.insert(each);
+    ::kill(each, signal_of(fault.action.kind));
+  }
+}
+
 /// The thread stops when the call is over, before it executes any instruction of its own. We see
-/// the stop, and kill or hold it then; until then the thread does nothing.
+/// the stop, and kill it, send the signal or hold it then; until then the thread does nothing.
 bool FaultInjector::stop_after(std::size_t fault, const StoppedCall& at) {
   constexpr std::uintptr_t tells_calls = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC;
   const int thread = at.call.thread;
@@ -404,6 +441,11 @@ void FaultInjector::stopped(int thread, int status) {
     return;
   }
   stopping_.erase(stopping);
+  if (effect_of(*fault) == FaultEffect::send) {
+    send(*fault, process);
+    ::ptrace(PTRACE_DETACH, thread, nullptr, signal);
+    return;
+  }
   last_call_at_ = seconds_now();
   held_.push_back({.thread = thread, .signal = signal, .since = last_call_at_});
 }

@@ -27,6 +27,7 @@ struct CallSeen {
   std::string object;
   std::uint64_t k = 0;
   std::string second = {};  ///< The call's second name, if it has one and a fault may refer to it
+  std::vector<int> errors = {};  ///< In a list of calls: those that can happen there
 };
 
 /// A call that stops, and all that is known about it.
@@ -43,6 +44,9 @@ struct StoppedCall {
 /// children.
 void kill_descendants(const UnrelatedChildren& unrelated = {});
 
+/// What a fault that sends a signal sends.
+int signal_of(FaultKind kind) noexcept;
+
 class FaultInjector {
  public:
   /// Errors that no kernel returns for the object's location are injected only if `takes_unlikely`.
@@ -55,6 +59,8 @@ class FaultInjector {
   bool may_close() const noexcept;
   /// Fails a call that a closed folder would deny if its process did not bypass permissions.
   bool keeps_out(const StoppedCall& at);
+  /// The errors that can happen at this call, with its object and flags.
+  static std::vector<int> errors_at(const StoppedCall& at);
 
   /// Whether a fault applies to such calls.
   bool is_at(std::string_view call) const noexcept;
@@ -64,9 +70,10 @@ class FaultInjector {
   std::vector<std::size_t> due(const StoppedCall& at);
   /// Whether the fault only acts next to the call, and does not answer it.
   bool is_of_outsider(std::size_t fault) const noexcept;
-  /// Whether the fault kills the process, or all processes.
-  bool kills(std::size_t fault) const noexcept;
-  bool kills_all(std::size_t fault) const noexcept { return faults_[fault].action.whole_tree; }
+  /// Whether the fault kills the process, or sends it a signal that may end it.
+  bool may_end(std::size_t fault) const noexcept;
+  /// The same for all processes.
+  bool may_end_all(std::size_t fault) const noexcept { return faults_[fault].action.whole_tree; }
   /// Whether the call is made nevertheless, as far as we know.
   bool lets_be_made(std::size_t fault) const noexcept;
   /// Applies the fault; true if the call has its answer, or gets it later.
@@ -87,6 +94,8 @@ class FaultInjector {
   /// such calls itself.
   bool has_stopped_somebody() const noexcept;
   bool has_killed(int process) const noexcept { return killed_.contains(process); }
+  /// Whether a signal that was sent may have ended it, or has interrupted its calls.
+  bool has_sent_to(int process) const noexcept { return sent_to_.contains(process); }
   /// Per fault: whether it was applied.
   const std::vector<bool>& struck() const noexcept { return struck_; }
   /// Per fault: why it was not applied at some call; empty if it always was. `all` are the
@@ -141,6 +150,7 @@ class FaultInjector {
   bool close_parent(const StoppedCall& at);
   bool outsider_acts(std::size_t fault, const StoppedCall& at);
   void kill(const TreeFault& fault, int process);
+  void send(const TreeFault& fault, int process);
 
   const std::vector<TreeFault>& faults_;
   bool takes_unlikely_;
@@ -154,6 +164,7 @@ class FaultInjector {
   std::vector<std::string> reasons_;
   std::unordered_map<int, Stopping> stopping_;  ///< By thread
   std::unordered_set<int> killed_;
+  std::unordered_set<int> sent_to_;
   std::vector<Held> held_;
   std::vector<Touched> touched_;
   std::vector<Locked> locked_;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "harness/platform/child_process.hpp"
 #include "harness/platform/proc.hpp"
 #include "harness/warden/proc_inspect.hpp"
 
@@ -18,7 +19,11 @@ ProcessNames::ProcessNames(int root) {
 }
 
 ProcessSeen& ProcessNames::add(int process, std::string role) {
+  if (const auto before = seen_.find(process); before != seen_.end()) {
+    settle(before->second);  // Its number is used again.
+  }
   seen_[process] = all_.size();
+  running_[all_.size()] = open_pidfd(process);
   children_.erase(process);
   all_.push_back({.role = std::move(role),
                   .title = title_of(process),
@@ -26,6 +31,13 @@ ProcessSeen& ProcessNames::add(int process, std::string role) {
                   .process = process,
                   .born = birth_of(process)});
   return all_.back();
+}
+
+void ProcessNames::settle(std::size_t at) {
+  if (const auto running = running_.find(at); running != running_.end()) {
+    all_[at].wait_status = status_of_reaped(running->second);
+    running_.erase(running);
+  }
 }
 
 /// Whether the process was seen before, and is not another one that reuses its number.
@@ -55,7 +67,8 @@ void ProcessNames::number_children(int parent) {
 
 ProcessSeen* ProcessNames::of(int thread) {
   auto at = process_of_.find(thread);
-  if (at == process_of_.end()) {
+  const bool is_new = at == process_of_.end();
+  if (is_new) {
     const int its_process = number_of_status(thread, "Tgid");
     if (its_process <= 0) {
       return nullptr;
@@ -71,9 +84,10 @@ ProcessSeen* ProcessNames::of(int thread) {
     number_children(parent);
   }
   if (!is_known(process)) {
-    return &add(process, fmt::format("orphan.{}", ++orphans_));
+    add(process, fmt::format("orphan.{}", ++orphans_));
   }
   ProcessSeen& seen = all_[seen_.at(process)];
+  seen.threads += is_new ? 1U : 0U;
   if (std::exchange(seen.is_title_old, false)) {
     seen.title = title_of(process);
     seen.words = words_of(process);
@@ -81,13 +95,17 @@ ProcessSeen* ProcessNames::of(int thread) {
   return &seen;
 }
 
-void ProcessNames::forget_the_gone() {
+void ProcessNames::forget_the_gone(std::uint64_t stops) {
   std::erase_if(process_of_, [](const auto& each) {
     return ::syscall(SYS_tgkill, each.second, each.first, 0) != 0 && errno == ESRCH;
   });
   for (const auto& [process, at] : seen_) {
     ProcessSeen& seen = all_[at];
-    seen.is_gone = seen.is_gone || (::kill(process, 0) != 0 && errno == ESRCH);
+    if (!seen.is_gone && ::kill(process, 0) != 0 && errno == ESRCH) {
+      seen.is_gone = true;
+      seen.gone_at_stop = stops;
+      settle(at);
+    }
   }
 }
 

@@ -3,11 +3,17 @@
 // the first child of that one "child.2.1".
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
+
+#include "harness/platform/unique_fd.hpp"
 
 namespace lastref::harness::warden {
 
@@ -19,6 +25,12 @@ struct ProcessSeen {
   bool is_title_old = false;  ///< It may be running another program by now.
   bool has_ended = false;     ///< By a call of its own
   bool is_gone = false;
+  std::uint64_t threads = 0;    ///< Those that made calls
+  std::uint64_t last_stop = 0;  ///< The number of its last call that stopped
+  /// That of the last call before it was known to be gone
+  std::uint64_t gone_at_stop = std::numeric_limits<std::uint64_t>::max() - 1;
+  /// Absent: it has not ended, or this kernel does not tell about children of others.
+  std::optional<int> wait_status = {};
   std::string born;  ///< Its start time as reported by the kernel; its number may be reused later.
 };
 
@@ -32,8 +44,9 @@ class ProcessNames {
   ProcessSeen* of(int thread);
   /// The process is about to end. Its children are numbered while their parent is still known.
   void ends(int process);
-  /// Forgets the numbers of processes and threads that have exited: they may be reused soon.
-  void forget_the_gone();
+  /// Forgets the numbers of processes and threads that have exited: they may be reused soon. So far
+  /// this many calls have stopped.
+  void forget_the_gone(std::uint64_t stops);
 
   /// In the order in which they were first seen.
   std::vector<ProcessSeen> all() const;
@@ -47,11 +60,14 @@ class ProcessNames {
   ProcessSeen& add(int process, std::string role);
 
   bool is_known(int process);
+  /// The process with this index in all_ has ended.
+  void settle(std::size_t at);
 
   std::map<int, int> process_of_;    ///< By thread
   std::map<int, std::size_t> seen_;  ///< Their indices in all_
   std::map<int, int> children_;      ///< How many children of each process have a number.
   std::deque<ProcessSeen> all_;
+  std::map<std::size_t, UniqueFd> running_;  ///< Their pidfds, by their indices in all_
   int orphans_ = 0;
 };
 

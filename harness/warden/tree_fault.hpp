@@ -6,6 +6,7 @@
 //   unlink kill_before                               the first process to make it dies before it
 //   sort/write kill_before whole_tree                with it all others; any process that runs sort
 //   root/flock stop                                  it is stopped when it has its lock
+//   root/mkdir send_sigterm                          it gets SIGTERM when the folder exists
 //   openat(/dev/shm/a) outsider_unlink               an outsider removes the name just before
 //   openat:error=ENOSPC:when=3                       strace(1) syntax
 //

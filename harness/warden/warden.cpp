@@ -86,6 +86,7 @@ class Watch {
   void refuse(const Notification& call, const ProcessSeen& who);
   void note_gone(std::uint64_t calls);
   void note_taken_back(const Notification& call);
+  void forgive_the_dead();
   void note_end(int process, int status);
   void reap();
   void finish();
@@ -116,7 +117,7 @@ class Watch {
   /// Calls that vanished before they were received: a signal interrupted them, or their threads
   /// died. The first counter has those that a later call revealed, the second those since the last
   /// received one.
-  std::uint64_t gone_ = 0;
+  std::vector<std::uint64_t> gone_;  ///< Per call that vanished: the number of the next call
   std::uint64_t gone_lately_ = 0;
   /// Since then we have stopped a process; the kernel restarts the calls that this interrupted.
   bool stops_take_back_ = false;
@@ -192,7 +193,7 @@ void Watch::follow() {
 void Watch::look_around() {
   const double now = seconds_now();
   reap();
-  roles_->forget_the_gone();
+  roles_->forget_the_gone(watched_.stops);
   if (injector_.keeps_somebody()) {
     stops_take_back_ = stops_take_back_ || injector_.has_stopped_somebody();
     injector_.look(now);
@@ -319,7 +320,8 @@ void Watch::note_end(int process, int status) {
   root_ended_ = true;
   watched_.root = by_signal ? os::ChildExit{.code = WTERMSIG(status), .killed = true}
                             : os::ChildExit{.code = WEXITSTATUS(status), .killed = false};
-  watched_.root_was_killed = watched_.root_was_killed || injector_.has_killed(process);
+  const bool by_sent = by_signal && injector_.has_sent_to(process);
+  watched_.root_was_killed = watched_.root_was_killed || by_sent || injector_.has_killed(process);
 }
 
 void Watch::reap() {
@@ -351,7 +353,9 @@ bool Watch::needs_object(const SyscallRow& row) const {
 /// This many calls vanished between the last received one and this one.
 void Watch::note_gone(std::uint64_t calls) {
   const bool is_stopping = injector_.has_stopped_somebody();
-  gone_ += stops_take_back_ || is_stopping || has_killed_all_ ? 0 : calls;
+  if (!stops_take_back_ && !is_stopping && !has_killed_all_) {
+    gone_.insert(gone_.end(), calls, watched_.stops);
+  }
   gone_lately_ = 0;
   stops_take_back_ = is_stopping;
 }
@@ -359,14 +363,17 @@ void Watch::note_gone(std::uint64_t calls) {
 /// A call no longer waits: its thread is dead or dying, or a signal interrupted it and it will be
 /// repeated.
 void Watch::note_taken_back(const Notification& call) {
+  const int process = number_of_status(call.thread, "Tgid");
   const bool is_dying = has_killed_all_ || is_dead(call.thread, milliseconds(0)) ||
-                        injector_.has_killed(number_of_status(call.thread, "Tgid"));
-  watched_.perturbed += is_dying ? 0U : 1U;
+                        injector_.has_killed(process) || injector_.has_sent_to(process);
+  if (!is_dying) {
+    gone_.push_back(watched_.stops + 1);
+  }
 }
 
 void Watch::judge(const Notification& call) {
-  ProcessSeen* const who = roles_->of(call.thread);
-  if (who == nullptr) {
+  ProcessSeen* const maker = roles_->of(call.thread);
+  if (maker == nullptr) {
     // The thread has exited, or we may not inspect it.
     effects_.note_unread();
     if (!notifier_->let_go(call.id)) {
@@ -374,15 +381,16 @@ void Watch::judge(const Notification& call) {
     }
     return;
   }
+  maker->last_stop = watched_.stops;
   effects_.settle(call.thread);
   const auto known = call.is_foreign ? known_.end() : known_.find(call.number);
   if (known == known_.end() && !call.is_foreign && is_clock(call.number)) {
-    clocks_.insert(who->process);
+    clocks_.insert(maker->process);
     notifier_->let_go(call.id);
     return;
   }
   if (known == known_.end()) {
-    refuse(call, *who);
+    refuse(call, *maker);
     return;
   }
   if (injector_.is_stopping(call.thread)) {
@@ -390,7 +398,7 @@ void Watch::judge(const Notification& call) {
     return;
   }
   const SyscallRow& row = *known->second.row;
-  CallSeen seen{.role = who->role, .call = row.name, .object = {}};
+  CallSeen seen{.role = maker->role, .call = row.name, .object = {}};
   if (known->second.needs_object) {
     seen.object = effects_.object_of(call, row);
     const std::uint64_t before = hash_of(seen.role) * 31 + static_cast<unsigned>(call.number);
@@ -399,8 +407,9 @@ void Watch::judge(const Notification& call) {
   if (row.second.path >= 0 && (injector_.is_at(row.name) || injector_.may_close())) {
     seen.second = effects_.name_at(call, row.second).value_or("");
   }
-  if (!options_.may_be_made || !kept_.keep({.call = call, .seen = seen}, *who, effects_.names())) {
-    go_on(call, seen, who);
+  if (!options_.may_be_made ||
+      !kept_.keep({.call = call, .seen = seen}, *maker, effects_.names())) {
+    go_on(call, seen, maker);
   }
 }
 
@@ -440,11 +449,12 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
     effects_.note(call, row, seen, *who);
   }
   if (options_.wants_calls) {
-    watched_.calls.push_back(seen);
+    CallSeen& listed = watched_.calls.emplace_back(seen);
+    listed.errors = FaultInjector::errors_at(stopped);
   }
-  if (answer != faults.end() && injector_.kills(*answer)) {
+  if (answer != faults.end() && injector_.may_end(*answer)) {
     killed_threads_ += threads_of(who->process).size();
-    has_killed_all_ = has_killed_all_ || injector_.kills_all(*answer);
+    has_killed_all_ = has_killed_all_ || injector_.may_end_all(*answer);
   }
   const bool is_answered =
       is_kept_out || (answer != faults.end() && injector_.inject(*answer, stopped));
@@ -464,6 +474,7 @@ void Watch::refuse(const Notification& call, const ProcessSeen& who) {
 void Watch::finish() {
   reap();  // The last process that died in a namespace may not have been reported yet.
   injector_.clean_up();
+  roles_->forget_the_gone(watched_.stops);
   watched_.processes = roles_->all();
   watched_.seconds = seconds_now() - began_at_;
   watched_.leftovers = effects_.leftovers(watched_.processes);
@@ -484,10 +495,29 @@ void Watch::finish() {
   watched_.struck = injector_.struck();
   watched_.reasons = injector_.reasons(watched_.processes);
   watched_.struck_at = injector_.struck_at();
-  // Calls of killed threads could not end. The vanished calls cannot be assigned to threads, so one
-  // per killed thread is subtracted.
-  const std::uint64_t gone = gone_ + (stops_take_back_ || has_killed_all_ ? 0 : gone_lately_);
-  watched_.perturbed += gone - std::min(gone, killed_threads_);
+  forgive_the_dead();
+  // Those that we killed may have made calls that could not end: one per thread.
+  watched_.perturbed += gone_.size() - std::min<std::uint64_t>(gone_.size(), killed_threads_);
+}
+
+/// The calls of a process that a signal of another process ends vanish, one per thread, after its
+/// last call and before it is reaped. A crash may be the effect of a call that was repeated.
+void Watch::forgive_the_dead() {
+  if (!stops_take_back_ && !has_killed_all_) {
+    gone_.insert(gone_.end(), gone_lately_, watched_.stops + 1);
+  }
+  for (const ProcessSeen& each : watched_.processes) {
+    const bool by_signal = each.wait_status && WIFSIGNALED(*each.wait_status);
+    const bool is_ours = injector_.has_killed(each.process) || injector_.has_sent_to(each.process);
+    if (is_ours || !by_signal || is_crash(WTERMSIG(*each.wait_status))) {
+      continue;
+    }
+    std::uint64_t threads = std::max<std::uint64_t>(each.threads, 1);
+    std::erase_if(gone_, [&](std::uint64_t stop) {
+      const bool may_be_its = stop > each.last_stop && stop <= each.gone_at_stop + 1;
+      return may_be_its && threads > 0 && threads-- > 0;
+    });
+  }
 }
 
 }  // namespace

@@ -87,6 +87,40 @@ TEST_F(Faults, a_process_dies_after_a_thread_of_it_became_another_program) {
   EXPECT_THAT(folder.names(), IsEmpty());
 }
 
+TEST_F(Faults, a_signal_arrives_when_the_call_has_had_its_effect) {
+  for (const auto& [name, signal] :
+       {std::pair("send_sigterm", SIGTERM), {"send_sigint", SIGINT}, {"send_sighup", SIGHUP}}) {
+    const std::string folder_made = "root/mkdir(" + in("made") + ") ";
+    const std::vector<std::string> command = {"mkdir", in("made")};
+    const Watched watched = must({.command = command, .faults = faults({folder_made + name})});
+    EXPECT_THAT(watched.struck, ElementsAre(true));
+    EXPECT_EQ(watched.root, (os::ChildExit{.code = signal, .killed = true}));
+    EXPECT_TRUE(watched.root_was_killed);
+    EXPECT_THAT(watched.crashes, IsEmpty());
+    EXPECT_EQ(watched.perturbed, 0U);
+    EXPECT_THAT(folder.names(), ElementsAre("made"));
+    empty(folder);
+  }
+}
+
+TEST_F(Faults, a_program_can_handle_a_signal) {
+  const Watched watched =
+      script("trap 'rm " + in("a") + "; exit 3' TERM; : > " + in("a") + "; while :; do :; done",
+             {"root/openat(" + in("a") + ") send_sigterm"});
+  EXPECT_THAT(watched.struck, ElementsAre(true));
+  EXPECT_EQ(watched.root, (os::ChildExit{.code = 3, .killed = false}));
+  EXPECT_FALSE(watched.root_was_killed);
+  EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+TEST_F(Faults, a_signal_for_the_whole_tree_reaches_the_parent) {
+  const Watched watched =
+      script("trap 'exit 4' HUP; sh -c 'trap \"\" HUP; : > " + in("a") + "'; while :; do :; done",
+             {"child.1/openat(" + in("a") + ") send_sighup whole_tree"});
+  EXPECT_THAT(watched.struck, ElementsAre(true));
+  EXPECT_EQ(watched.root, (os::ChildExit{.code = 4, .killed = false}));
+}
+
 TEST_F(Faults, that_keep_the_program_from_its_start_strike) {
   const Watched watched = script("exit 0", {"root/execve#1 fail_once ENOENT"});
   EXPECT_THAT(watched.struck, ElementsAre(true));

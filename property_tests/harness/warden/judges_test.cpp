@@ -208,6 +208,19 @@ TEST_F(Judges, who_dies_as_a_call_was_taken_back_is_perturbed) {
   EXPECT_GT(taken_back, 0);
 }
 
+TEST_F(Judges, who_is_killed_by_the_program_is_not_perturbed) {
+  const pretend::FreshFolder folder;
+  constexpr int tries = 20;
+  for (int run = 0; run < tries; ++run) {
+    const Watched watched = script("cd " + folder.path() +
+                                   "; (: > started; while :; do : > a; done) & "
+                                   "while ! test -e started; do :; done; kill $!; wait");
+    const bool tells = watched.processes.back().wait_status.has_value();
+    EXPECT_TRUE(watched.perturbed == 0 || !tells);
+    empty(folder);
+  }
+}
+
 TEST_F(Judges, a_message_queue_is_left_behind) {
   const Watched watched = must({.command = {WARDEN_CALLS, "leave a queue", "/"}});
   ASSERT_THAT(watched.leftovers, SizeIs(1));
