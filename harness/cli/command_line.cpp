@@ -70,15 +70,6 @@ void add_parameters(CLI::App& verb, Options& options) {
   });
 }
 
-template <typename Options>
-void add_reports(CLI::App& verb, Options& options) {
-  verb.add_option("--json", options.json, "Report as JSON; - is standard output")
-      ->type_name("FILE");
-  verb.add_option(
-          "--junit", options.junit, "Report for CI systems, as JUnit XML; - is standard output")
-      ->type_name("FILE");
-}
-
 CLI::App* add_gate(CLI::App& app, GateOptions& options) {
   CLI::App* verb = app.add_subcommand(
       "gate", "Runs every scenario without faults, with every fault, and in random orders");
@@ -114,7 +105,7 @@ CLI::App* add_gate(CLI::App& app, GateOptions& options) {
           "allocation, fail_once")
       ->type_name("PREFIX");
   verb->add_flag("--first", options.first, "Stop at the first violation");
-  add_reports(*verb, options);
+  add_report_files(*verb, options.files);
   verb->add_option("--seed", options.seed, "Seed of the random runs")
       ->check(whole_number())
       ->capture_default_str();
@@ -232,7 +223,7 @@ CLI::App* add_hunt(CLI::App& app, HuntVerbOptions& options) {
       ->check(CLI::Range(1, 64));
   verb->add_flag("--no-faults", options.no_faults, "Vary the schedule only");
   verb->add_flag("--first", options.first, "Stop at the first violation");
-  add_reports(*verb, options);
+  add_report_files(*verb, options.files);
   verb->add_option(
           "--resume",
           options.resume,

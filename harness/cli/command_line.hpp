@@ -44,6 +44,13 @@ struct ExploreOptions {
 /// minutes on two cores, unless the user asks for less, or for everything.
 inline constexpr double share_of_real_processes = 0.1;
 
+/// Where a report is written as well; empty: nowhere; "-": standard output
+struct ReportFiles {
+  std::string json;
+  std::string junit;
+  std::string sarif;
+};
+
 struct GateOptions {
   std::optional<double> budget;  ///< seconds; none: until all is done
   std::string scenario;
@@ -51,8 +58,7 @@ struct GateOptions {
   bool full = false;
   std::optional<double> share;  ///< none: the usual one
   bool first = false;
-  std::string json;
-  std::string junit;
+  ReportFiles files;
   std::string resume;
   std::uint64_t seed = 1;
   std::optional<std::uint64_t> random_runs;  ///< Maximum; none: the usual number.
@@ -128,9 +134,14 @@ struct RunVerbOptions {
   std::uint64_t rounds = 1;  ///< of the work
   std::string check;
   std::string recover;
+  std::vector<std::string> same;  ///< Files, or files and their contents
   bool list = false;
   bool sweep = false;
   std::optional<double> budget;  ///< Seconds of the sweep; none: until all faults are tried
+  std::string shard;             ///< "2/8" of the faults of a sweep; empty: all
+  bool first = false;            ///< A sweep ends with the first finding.
+  std::string suite;             ///< The file of a suite
+  std::string story;             ///< A pattern: only these of the suite; empty: all
   bool doctor = false;
   bool calls = false;
   bool unlikely = false;
@@ -138,14 +149,12 @@ struct RunVerbOptions {
   double timeout = 0;   ///< seconds; 0: none
   double slowdown = 0;  ///< Maximum, in multiples of a clean run; 0: none
   std::uint64_t repeat = 1;
-  std::string json;
-  std::string junit;
+  ReportFiles files;
 };
 
 struct HuntVerbOptions {
   std::string scenario;
-  std::string json;
-  std::string junit;
+  ReportFiles files;
   std::string resume;
   std::vector<std::string> policies;  ///< Empty: all
   std::optional<double> budget;       ///< seconds

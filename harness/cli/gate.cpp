@@ -72,7 +72,7 @@ class SimulatedWorlds {
 class Gate {
  public:
   Gate(const GateOptions& options, Invocation& invocation)
-      : options_(options), invocation_(invocation), output_(options.json, options.junit) {}
+      : options_(options), invocation_(invocation), output_(options.files) {}
 
   void run() {
     if (!choose_scenarios() || !choose_parameters() || !check_worlds() || !choose_ambients() ||

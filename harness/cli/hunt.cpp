@@ -117,7 +117,7 @@ class StateFile {
 }  // namespace
 
 void run(const HuntVerbOptions& options, Invocation& invocation) {
-  ReportOutput output(options.json, options.junit);
+  ReportOutput output(options.files);
   if (!output.open(invocation)) {
     return;
   }

@@ -21,6 +21,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr int by_signal = 128;  // What shells add to the number of a signal
+
 std::string how_it_ended(const os::ChildExit& root) {
   return root.killed ? "SIG" + name_of_signal(root.code) : fmt::format("exit {}", root.code);
 }
@@ -64,9 +66,22 @@ bool JudgedRun::ends_as_expected() const {
         watched.told_to_end && watched.root.killed && name_of_signal(watched.root.code) == "TERM";
     return watched.root == os::ChildExit{} || by_our_signal;
   }
-  constexpr int by_signal = 128;  // As shells report it
-  const int code = watched.root.code + (watched.root.killed ? by_signal : 0);
-  return std::ranges::find(options.expected_exits, code) != options.expected_exits.end();
+  return std::ranges::find(options.expected_exits, exit_code()) != options.expected_exits.end();
+}
+
+int JudgedRun::exit_code() const {
+  return watched.root.code + (watched.root.killed ? by_signal : 0);
+}
+
+bool JudgedRun::ends_as_signaled() const {
+  for (std::size_t at = 0; at < watched.struck.size(); ++at) {
+    const FaultKind kind = faults[at].action.kind;
+    if (watched.struck[at] && row_of(kind).effect == FaultEffect::send &&
+        exit_code() == by_signal + warden::signal_of(kind)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 bool JudgedRun::fails_by_itself() const {
@@ -75,7 +90,7 @@ bool JudgedRun::fails_by_itself() const {
 
 bool JudgedRun::ends_unexpectedly() const {
   return has_struck() && !options.expected_exits.empty() && !ends_as_expected() &&
-         !watched.root_was_killed;
+         !watched.root_was_killed && !ends_as_signaled();
 }
 
 std::string JudgedRun::findings() const {
@@ -91,6 +106,7 @@ std::string JudgedRun::findings() const {
   add(watched.crashes.size(), "crashed");
   add(watched.growing.size(), "growing");
   add(failures.size(), "failed");
+  add(other_products.size(), "not as in a clean run");
   if (ends_unexpectedly()) {
     text += fmt::format(
         "{}{}, which was not expected", text.empty() ? "" : ", ", how_it_ended(watched.root));
@@ -206,6 +222,9 @@ warden::ProgramEvidence JudgedRun::evidence() const {
         "refuted: your commands succeed",
         fmt::format(
             "{} {}: {}\n{}", each.option, harness::quoted(each.command), each.how, each.output));
+  }
+  for (const std::string& each : other_products) {
+    evidence.add_refuted("refuted: with exit 0 the product is that of a clean run", each);
   }
   if (ends_unexpectedly()) {
     evidence.add_refuted("refuted: the program ends as --expect-exit says",
@@ -334,6 +353,9 @@ void list_findings(Json& json, const JudgedRun& run) {
             {"how", each.how},
             {"output", each.output}};
   });
+  json["products"] = list_of(run.products, [](const auto& each) -> Json {
+    return {{"path", each.path}, {"content", each.expected}};
+  });
   json["hidden"] = list_of(run.hidden, [](const auto& each) -> Json {
     return {{"folder", each.folder}, {"names", each.count}};
   });
@@ -375,7 +397,11 @@ Json fields_of(const JudgedRun& run, const std::string& again) {
   });
   if (run.options.list) {
     json["calls"] = list_of(run.points.all, [](const auto& each) -> Json {
-      return {{"role", each.role}, {"call", each.call}, {"object", each.object}, {"k", each.k}};
+      Json point = {
+          {"role", each.role}, {"call", each.call}, {"object", each.object}, {"k", each.k}};
+      point["errors"] =
+          list_of(each.errors, [](int error) -> Json { return name_of_error(error); });
+      return point;
     });
     json["difference"] = run.points.difference;
   }

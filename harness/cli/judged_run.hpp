@@ -10,6 +10,7 @@
 #include "harness/report/report.hpp"
 #include "harness/warden/points.hpp"
 #include "harness/warden/private_folders.hpp"
+#include "harness/warden/product.hpp"
 #include "harness/warden/program_evidence.hpp"
 #include "harness/warden/user_command.hpp"
 #include "harness/warden/warden.hpp"
@@ -26,15 +27,20 @@ struct JudgedRun {
   std::vector<warden::Leftover> left;  ///< Forbidden leftovers
   std::vector<warden::Leftover> open;  ///< Names that other users must not be able to write to
   std::vector<warden::CommandFailure> failures;
+  /// How files differ from what --same expects of them, if the program ended with exit 0
+  std::vector<std::string> other_products;
   std::vector<warden::HiddenNames> hidden = {};
   /// Changes in overlays, by all runs in this world so far
   warden::Changes not_lasting = {};
-  warden::Points points = {};        ///< If they were requested
-  std::uint64_t runs = 1;            ///< All judged runs
-  std::uint64_t perturbed_runs = 0;  ///< And those that were not judged
+  warden::Points points = {};                  ///< If they were requested
+  std::vector<warden::Product> products = {};  ///< Of --same, with the contents that they have
+  std::uint64_t runs = 1;                      ///< All judged runs
+  std::uint64_t perturbed_runs = 0;            ///< And those that were not judged
 
   Exit exit() const;
   bool has_struck() const;
+  /// As shells report it: 128+N for signal N.
+  int exit_code() const;
   bool ends_as_expected() const;
   Report report() const;
 
@@ -46,6 +52,8 @@ struct JudgedRun {
   std::string findings() const;
   /// With faults, any exit is accepted unless the options say which.
   bool ends_unexpectedly() const;
+  /// By a signal that a fault sent, or with the exit code that stands for it
+  bool ends_as_signaled() const;
   std::string verdict() const;
   std::string command_again() const;
   std::string list_text() const;

@@ -1,6 +1,7 @@
 // lastref: the program. See README.md, or --help.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <span>
@@ -51,7 +52,12 @@ int act_on(std::span<const char* const> arguments) {
   if (arguments.size() > 1 && std::string_view(arguments[1]) == born_argument) {
     return become_process_of_run(arguments.subspan(2), catalog(), product_entries());
   }
-  Invocation invocation{.worlds = Worlds::start(arguments), .arguments = arguments};
+  const char* const in_actions = std::getenv("GITHUB_ACTIONS");
+  Invocation invocation{
+      .worlds = Worlds::start(arguments),
+      .arguments = arguments,
+      .annotates = in_actions != nullptr && std::string_view(in_actions) == "true",
+  };
   const auto command = CommandLine().parse(arguments);
   if (command) {
     std::visit([&](const auto& options) { run(options, invocation); }, *command);

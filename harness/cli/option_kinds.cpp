@@ -32,4 +32,15 @@ CLI::Option* repeatable(CLI::Option* option, const std::string& type) {
   return option->type_name(type)->expected(1)->take_all()->allow_extra_args(false);
 }
 
+void add_report_files(CLI::App& verb, ReportFiles& files) {
+  verb.add_option("--json", files.json, "Report as JSON; - is standard output")->type_name("FILE");
+  verb.add_option(
+          "--junit", files.junit, "Report for CI systems, as JUnit XML; - is standard output")
+      ->type_name("FILE");
+  verb.add_option("--sarif",
+                  files.sarif,
+                  "Findings for code review tools, as SARIF 2.1.0; - is standard output")
+      ->type_name("FILE");
+}
+
 }  // namespace lastref::harness

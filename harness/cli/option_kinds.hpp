@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "harness/cli/command_line.hpp"
+
 namespace lastref::harness {
 
 /// Refuses anything except numbers above 0.
@@ -13,5 +15,8 @@ CLI::Validator above_zero();
 CLI::Validator whole_number();
 /// An option that may be repeated; all values are kept.
 CLI::Option* repeatable(CLI::Option* option, const std::string& type);
+
+/// --json, --junit and --sarif
+void add_report_files(CLI::App& verb, ReportFiles& files);
 
 }  // namespace lastref::harness

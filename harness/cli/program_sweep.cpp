@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <mutex>
@@ -23,6 +24,7 @@
 #include "harness/platform/names.hpp"
 #include "harness/platform/proc.hpp"
 #include "harness/program/program.hpp"
+#include "harness/report/json_members.hpp"
 #include "harness/scenario/pattern.hpp"
 #include "harness/warden/sweep_plan.hpp"
 #include "harness/warden/syscalls.hpp"
@@ -35,7 +37,7 @@ using Json = nlohmann::ordered_json;
 
 /// A run may take this many times as long as a clean one, and at least so many seconds.
 constexpr double slowdown_max = 20;
-constexpr double seconds_min = 10;
+constexpr double seconds_min = 5;
 /// Runs that confirm a finding, in addition to the one that found it.
 constexpr std::size_t confirmations = 4;
 constexpr double seconds_between_lines = 5;
@@ -72,61 +74,73 @@ struct SweptRun {
   Json report;
 };
 
+/// The text without the numbers of threads and children: which of several equal ones it was differs
+/// from run to run.
+std::string without_numbers(std::string_view text) {
+  static constexpr std::string_view before[] = {"(thread ", "child.", "orphan."};
+  std::string kept;
+  while (!text.empty()) {
+    std::size_t length = 1;
+    for (const std::string_view word : before) {
+      length = text.starts_with(word) ? word.size() : length;
+    }
+    kept += text.substr(0, length);
+    text.remove_prefix(length);
+    if (length > 1) {
+      text.remove_prefix(std::min(text.find_first_not_of("0123456789."), text.size()));
+      kept += '*';
+    }
+  }
+  return kept;
+}
+
 /// What does not hold in a run: its text has patterns instead of names that differ from run to run.
 struct Shown {
   std::string claim;
   std::string seen;
 
-  bool operator==(const Shown&) const = default;
+  /// Whether it may have the same cause
+  bool operator==(const Shown& other) const {
+    return claim == other.claim && without_numbers(seen) == without_numbers(other.seen);
+  }
 };
 
 /// The runs that show the same.
 struct Group {
   Shown shown;
-  std::vector<std::string> faults;
+  std::vector<std::size_t> faults;  ///< Those of the plan
   std::size_t confirmed = 0;
 };
 
-std::string text_of(const Json& object, const char* name) {
-  const auto found = object.is_object() ? object.find(name) : object.end();
-  return object.is_object() && found != object.end() && found->is_string()
-             ? found->get<std::string>()
-             : std::string();
-}
-
-/// The elements of a list in an object; empty: there is no such list.
-Json list_in(const Json& object, const char* name) {
-  const auto found = object.is_object() ? object.find(name) : object.end();
-  return object.is_object() && found != object.end() && found->is_array() ? *found : Json::array();
+/// Which kinds of faults explain a finding best: a program cannot prevent that SIGKILL leaves
+/// something, but can handle errors and other signals.
+int rank_of(const warden::TreeFault& fault) {
+  const FaultEffect effect = row_of(fault.action.kind).effect;
+  return effect == FaultEffect::kill ? 2 : effect == FaultEffect::send ? 1 : 0;
 }
 
 class ProgramSweep {
  public:
-  ProgramSweep(const RunVerbOptions& options, Invocation& invocation)
-      : options_(options), invocation_(invocation), output_(options.json, options.junit) {}
+  ProgramSweep(const RunVerbOptions& options, std::string name)
+      : options_(options), name_(std::move(name)) {}
 
-  void run() {
-    if (options_.command.empty()) {
-      invocation_.refuse("run: name the program and its arguments after --");
-      return;
-    }
+  tl::expected<Report, std::string> run() {
     if (folder_.path().empty()) {
-      invocation_.refuse("run: --sweep: no temporary folder can be made");
-      return;
+      return tl::unexpected(std::string("no temporary folder can be made"));
     }
-    if (!output_.open(invocation_)) {
-      return;
-    }
-    const Interruption interruption(std::chrono::milliseconds(300));
     started_ = seconds_now();
     choose_world();
-    if (!run_clean()) {
-      return;
+    if (std::string refusal = run_clean(); !refusal.empty()) {
+      return tl::unexpected(std::move(refusal));
     }
+    plan_ = warden::plan_sweep(points_, folders_);
+    all_faults_ = plan_.faults.size();
+    // The command line accepts no other text.
+    warden::keep_shard(plan_, warden::parse_shard(options_.shard).value_or(warden::Shard()));
     std::cerr << text_of_plan() << std::flush;
     try_faults();
     confirm();
-    output_.write(report(), std::cerr, invocation_);
+    return report();
   }
 
  private:
@@ -137,56 +151,75 @@ class ProgramSweep {
     std::error_code error;
     const std::string here = fs::current_path(error);
     folders_ = {"/dev/shm", "/tmp", "/var/tmp"};
-    if (here != "/") {
+    is_private_ = options_.private_folders.empty() && options_.setup.empty();
+    if (is_private_) {
+      world_.private_folders = {"/dev/shm", "/tmp=overlay", "/var/tmp=overlay"};
+    }
+    const bool is_below_one = std::ranges::any_of(folders_, [&](const std::string& folder) {
+      return (here + '/').starts_with(folder + '/');
+    });
+    if (here != "/" && !is_below_one) {
       folders_.push_back(here);
-    }
-    if (!options_.private_folders.empty() || !options_.setup.empty()) {
-      return;  // Runs side by side could share something.
-    }
-    is_private_ = true;
-    world_.private_folders = {"/dev/shm", "/tmp=overlay"};
-    if (!here.starts_with("/tmp/") && here != "/tmp" && here != "/") {
-      world_.private_folders.push_back(here + "=overlay");
+      if (is_private_) {
+        world_.private_folders.push_back(here + "=overlay");
+      }
     }
   }
 
-  /// Two clean runs: the first shows what the program leaves as its product, and the calls; the
-  /// second has to be clean with that.
-  bool run_clean() {
+  /// Clean runs. The first shows the calls, and what the program leaves as its product; the
+  /// others have to be clean with that. What has the same content in both has to have it with
+  /// faults, too. Returns why there is no sweep; empty: there is one.
+  std::string run_clean() {
     RunVerbOptions listed = world_;
     listed.list = true;
     listed.also.insert(
         listed.also.end(), warden::calls_of_sweep().begin(), warden::calls_of_sweep().end());
     const SweptRun first = run_with(listed, {}, "clean");
     if (!first.has_ended || first.report.is_null() || first.exit == Exit::unusable) {
-      return refuse_clean(first);
+      return refusal_of(first);
     }
     points_ = points_in(first.report);
-    for (const Json& each : list_in(first.report, "left_behind")) {
-      world_.allowed.push_back(pattern_of_point(text_of(each, "path")));
+    for (const Json& each : list_of(first.report, "left_behind")) {
+      const std::string path = text_of(each, "path");
+      const std::string pattern = pattern_of_point(path);
+      world_.allowed.push_back(pattern);
+      if (options_.same.empty() && text_of(each, "kind") == "file" && pattern == path) {
+        world_.same.push_back(path);
+      }
     }
-    const double clean_seconds =
-        first.report.contains("seconds") && first.report["seconds"].is_number()
-            ? first.report["seconds"].get<double>()
-            : 0;
-    if (world_.timeout == 0) {
-      world_.timeout = std::max(seconds_min, slowdown_max * clean_seconds);
+    const Json& seconds = member_of(first.report, "seconds");
+    if (world_.timeout == 0 && seconds.is_number()) {
+      world_.timeout = std::max(seconds_min, slowdown_max * seconds.get<double>());
     }
     const SweptRun second = run_with(world_, {}, "clean");
-    if (second.exit != Exit::clean) {
-      return refuse_clean(second);
+    const SweptRun third = run_with(world_, {}, "clean");
+    for (const SweptRun& run : {std::cref(second), std::cref(third)}) {
+      if (run.exit != Exit::clean) {
+        return refusal_of(run);
+      }
     }
-    plan_ = warden::plan_sweep(points_, folders_);
-    return true;
+    return choose_products(list_of(second.report, "products"), list_of(third.report, "products"));
   }
 
-  bool refuse_clean(const SweptRun& run) {
+  std::string choose_products(const Json& products, const Json& again) {
+    world_.same.clear();
+    for (const Json& each : products) {
+      const std::string path = text_of(each, "path");
+      if (std::ranges::find(again, each) != again.end()) {
+        world_.same.push_back(fmt::format("{}={}", path, text_of(each, "content")));
+        products_.push_back(path);
+      } else if (!options_.same.empty()) {
+        return fmt::format("--same {}: two runs without faults leave different contents", path);
+      }
+    }
+    return {};
+  }
+
+  std::string refusal_of(const SweptRun& run) const {
     const std::string verdict = text_of(run.report, "verdict");
-    invocation_.refuse(
-        fmt::format("run: --sweep needs a program that is clean without faults: {}\nrepeat: {}",
-                    verdict.empty() ? run.said : verdict,
-                    command_of(world_, {})));
-    return false;
+    return fmt::format("--sweep needs a program that is clean without faults: {}\nrepeat: {}",
+                       verdict.empty() ? run.said : verdict,
+                       command_of(world_, {}));
   }
 
   /// Waits for it.
@@ -218,16 +251,28 @@ class ProgramSweep {
     return run;
   }
 
+  static std::vector<int> errors_in(const Json& point) {
+    std::vector<int> errors;
+    for (const Json& each : list_of(point, "errors")) {
+      const auto error = each.is_string() ? error_named(each.get<std::string>()) : std::nullopt;
+      if (error) {
+        errors.push_back(*error);
+      }
+    }
+    return errors;
+  }
+
   static std::vector<warden::Point> points_in(const Json& report) {
     std::vector<warden::Point> points;
-    for (const Json& each : list_in(report, "calls")) {
+    for (const Json& each : list_of(report, "calls")) {
       const warden::SyscallRow* const row = warden::syscall_named(text_of(each, "call"));
       const bool has_number = each.contains("k") && each["k"].is_number_unsigned();
       if (row != nullptr && has_number) {
         points.push_back({.role = text_of(each, "role"),
                           .call = row->name,
                           .object = text_of(each, "object"),
-                          .k = each["k"].get<std::uint64_t>()});
+                          .k = each["k"].get<std::uint64_t>(),
+                          .errors = errors_in(each)});
       }
     }
     return points;
@@ -264,7 +309,7 @@ class ProgramSweep {
       all.push_back(
           {.claim = "lastref: a run comes to an end", .seen = "it was ended from outside"});
     }
-    for (const Json& each : list_in(run.report, "violations")) {
+    for (const Json& each : list_of(run.report, "violations")) {
       all.push_back(
           {.claim = text_of(each, "claim"), .seen = without_names(text_of(each, "seen"))});
     }
@@ -272,9 +317,11 @@ class ProgramSweep {
   }
 
   std::string text_of_plan() const {
-    std::string text = fmt::format("{}, {}, one in each run\n",
+    const std::string of_all = options_.shard.empty() ? "" : fmt::format(" of {}", all_faults_);
+    std::string text = fmt::format("{}, {}{}, one in each run\n",
                                    counted(plan_.points, "point"),
-                                   counted(plan_.faults.size(), "fault"));
+                                   counted(plan_.faults.size(), "fault"),
+                                   of_all);
     for (const auto& [reason, count] : plan_.left_out) {
       text += fmt::format("left out: {} of {}\n", counted(count, "point"), reason);
     }
@@ -287,36 +334,55 @@ class ProgramSweep {
           world_.allowed.end());
       text += fmt::format("a clean run leaves, so this may remain: {}\n", fmt::join(product, ", "));
     }
+    if (!products_.empty()) {
+      text += fmt::format("with exit 0, these must be as in a clean run: {}\n",
+                          fmt::join(products_, ", "));
+    }
     return text;
   }
 
-  bool is_over() const {
-    return Interruption::happened() ||
+  bool is_over() {
+    const std::lock_guard held(mutex_);
+    return Interruption::happened() || (options_.first && !groups_.empty()) ||
            (options_.budget && seconds_now() - started_ >= *options_.budget);
   }
 
-  void try_faults() {
+  /// Calls `work(task, thread)` for each task, on all cores if runs share nothing; `is_over` is
+  /// asked before each.
+  template <typename IsOver, typename Work>
+  void side_by_side(std::size_t tasks, const IsOver& is_over, const Work& work) const {
+    std::atomic<std::size_t> next = 0;
     std::vector<std::jthread> threads;
     const unsigned cores = is_private_ ? std::max(1U, std::thread::hardware_concurrency()) : 1;
     for (unsigned number = 0; number < cores; ++number) {
-      threads.emplace_back([this, number] {
-        for (std::size_t at = next_++; at < plan_.faults.size() && !is_over(); at = next_++) {
-          const std::string fault = warden::to_text(plan_.faults[at]);
-          const SweptRun run = run_with(world_, {fault}, fmt::format("run{}", number));
-          const std::lock_guard held(mutex_);
-          take(fault, run);
+      threads.emplace_back([&, number] {
+        for (std::size_t task = next++; task < tasks && !is_over(); task = next++) {
+          work(task, number);
         }
       });
     }
   }
 
-  void take(const std::string& fault, const SweptRun& run) {
+  void try_faults() {
+    side_by_side(
+        plan_.faults.size(),
+        [this] { return is_over(); },
+        [this](std::size_t at, unsigned thread) {
+          const SweptRun run = run_with(world_, {text_of_fault(at)}, fmt::format("run{}", thread));
+          const std::lock_guard held(mutex_);
+          take(at, run);
+        });
+  }
+
+  std::string text_of_fault(std::size_t at) const { return warden::to_text(plan_.faults[at]); }
+
+  void take(std::size_t at, const SweptRun& run) {
     ++done_;
     if (run.exit == Exit::incomplete) {
-      not_injected_.push_back(fault);
+      not_injected_.push_back(text_of_fault(at));
     }
     if (run.exit == Exit::unusable && run.has_ended) {
-      refused_.push_back(fault + ": " + run.said);
+      refused_.push_back(text_of_fault(at) + ": " + run.said);
     }
     for (Shown& each : shown_by(run)) {
       auto group = std::ranges::find(groups_, each, &Group::shown);
@@ -324,31 +390,43 @@ class ProgramSweep {
         groups_.push_back({.shown = std::move(each), .faults = {}});
         group = groups_.end() - 1;
       }
-      group->faults.push_back(fault);
+      if (group->faults.empty() || group->faults.back() != at) {
+        group->faults.push_back(at);  // One run may show the same of several processes.
+      }
     }
+    tell(done_, plan_.faults.size(), "faults");
+  }
+
+  /// Every few seconds.
+  void tell(std::size_t done, std::size_t all, std::string_view what) {
     const double now = seconds_now();
     if (now - told_ >= seconds_between_lines) {
       told_ = now;
-      const double each = (now - started_) / static_cast<double>(done_);
-      std::cerr << fmt::format("{} of {} faults, {}, about {:.0f} s left\n",
-                               done_,
-                               plan_.faults.size(),
-                               counted(groups_.size(), "finding"),
-                               each * static_cast<double>(plan_.faults.size() - done_))
+      std::cerr << fmt::format(
+                       "{} of {} {}, {}\n", done, all, what, counted(groups_.size(), "finding"))
                 << std::flush;
     }
   }
 
-  /// Repeats the first example of each finding alone.
+  /// Repeats the simplest example of each finding alone.
   void confirm() {
     for (Group& group : groups_) {
+      std::ranges::sort(group.faults, {}, [this](std::size_t at) {
+        return std::pair(rank_of(plan_.faults[at]), at);
+      });
       group.confirmed = 1;
-      for (std::size_t again = 0; again < confirmations && !Interruption::happened(); ++again) {
-        const SweptRun run = run_with(world_, {group.faults.front()}, "again");
-        const std::vector<Shown> shown = shown_by(run);
-        group.confirmed += std::ranges::find(shown, group.shown) != shown.end() ? 1U : 0U;
-      }
     }
+    const std::size_t runs = groups_.size() * confirmations;
+    std::size_t done = 0;
+    side_by_side(runs, Interruption::happened, [&](std::size_t task, unsigned thread) {
+      Group& group = groups_[task / confirmations];
+      const SweptRun run =
+          run_with(world_, {text_of_fault(group.faults.front())}, fmt::format("again{}", thread));
+      const std::vector<Shown> shown = shown_by(run);
+      const std::lock_guard held(mutex_);
+      group.confirmed += std::ranges::find(shown, group.shown) != shown.end() ? 1U : 0U;
+      tell(++done, runs, "runs that repeat findings");
+    });
   }
 
   Report report() const {
@@ -365,12 +443,13 @@ class ProgramSweep {
                                          counted(groups_.size(), "finding"),
                                          Interruption::happened() ? "; interrupted" : ""),
                   .seconds = seconds_now() - started_};
-    const std::string program = fmt::format("{}", fmt::join(options_.command, " "));
+    const std::string program =
+        name_.empty() ? fmt::format("{}", fmt::join(options_.command, " ")) : name_;
     for (const Group& group : groups_) {
       std::string others;
       constexpr std::size_t shown_max = 4;
       for (std::size_t at = 1; at < std::min(group.faults.size(), shown_max); ++at) {
-        others += fmt::format("\n                also after {}", group.faults[at]);
+        others += fmt::format("\n                also after {}", text_of_fault(group.faults[at]));
       }
       if (group.faults.size() > shown_max) {
         others += fmt::format("\n                and {} more", group.faults.size() - shown_max);
@@ -380,14 +459,14 @@ class ProgramSweep {
            .claim = group.shown.claim,
            .seen = fmt::format("{}\n                after {}, {} of {} times{}",
                                group.shown.seen,
-                               group.faults.front(),
+                               text_of_fault(group.faults.front()),
                                group.confirmed,
                                confirmations + 1,
                                others),
-           .fingerprint = fingerprint_of(program, group.shown.claim, group.shown.seen),
+           .fingerprint =
+               fingerprint_of(program, group.shown.claim, without_numbers(group.shown.seen)),
            .repeats = group.confirmed > 1,
-           .replay = command_of(world_, {group.faults.front()}),
-           .last_crossings = {}},
+           .replay = command_of(world_, {text_of_fault(group.faults.front())})},
           "");
     }
     for (const std::string& each : not_injected_) {
@@ -400,6 +479,7 @@ class ProgramSweep {
                                                       {"points", plan_.points},
                                                       {"left_out", plan_.left_out},
                                                       {"faults", plan_.faults.size()},
+                                                      {"all_faults", all_faults_},
                                                       {"tried", done_},
                                                       {"not_injected", not_injected_},
                                                       {"seconds", report.seconds}});
@@ -412,16 +492,16 @@ class ProgramSweep {
   }
 
   const RunVerbOptions& options_;
-  Invocation& invocation_;
-  ReportOutput output_;
+  std::string name_;
   TemporaryFolder folder_;
   RunVerbOptions world_;     ///< The options of each run
   bool is_private_ = false;  ///< Runs side by side share nothing.
   std::vector<std::string> folders_;
   std::vector<warden::Point> points_;
+  std::vector<std::string> products_;  ///< That must be as in a clean run
   warden::SweepPlan plan_;
+  std::size_t all_faults_ = 0;  ///< of all shards
   double started_ = 0;
-  std::atomic<std::size_t> next_ = 0;
   std::mutex mutex_;
   std::size_t done_ = 0;
   std::vector<std::string> not_injected_;
@@ -432,8 +512,26 @@ class ProgramSweep {
 
 }  // namespace
 
+tl::expected<Report, std::string> sweep_program(const RunVerbOptions& options, std::string name) {
+  return ProgramSweep(options, std::move(name)).run();
+}
+
 void sweep_program(const RunVerbOptions& options, Invocation& invocation) {
-  ProgramSweep(options, invocation).run();
+  if (options.command.empty()) {
+    invocation.refuse("run: name the program and its arguments after --");
+    return;
+  }
+  ReportOutput output(options.files);
+  if (!output.open(invocation)) {
+    return;
+  }
+  const Interruption interruption(std::chrono::milliseconds(300));
+  const auto report = sweep_program(options, "");
+  if (report) {
+    output.write(*report, std::cerr, invocation);
+  } else {
+    invocation.refuse("run: " + report.error());
+  }
 }
 
 }  // namespace lastref::harness

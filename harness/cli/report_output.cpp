@@ -1,5 +1,6 @@
 #include "harness/cli/report_output.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <ostream>
 #include <system_error>
@@ -7,17 +8,21 @@
 
 #include "harness/report/json.hpp"
 #include "harness/report/junit.hpp"
+#include "harness/report/sarif.hpp"
 #include "harness/report/text.hpp"
 
 namespace lastref::harness {
 
-ReportOutput::ReportOutput(std::string json, std::string junit)
-    : json_(std::move(json)), junit_(std::move(junit)) {}
+ReportOutput::ReportOutput(ReportFiles files) {
+  targets_.emplace_back(std::move(files.json), &to_json);
+  targets_.emplace_back(std::move(files.junit), &to_junit);
+  targets_.emplace_back(std::move(files.sarif), &to_sarif);
+}
 
 bool ReportOutput::open(Invocation& invocation) {
-  for (Target* target : {&json_, &junit_}) {
-    if (!target->open()) {
-      invocation.refuse("cannot write " + target->path());
+  for (auto& [target, writer] : targets_) {
+    if (!target.open()) {
+      invocation.refuse("cannot write " + target.path());
       return false;
     }
   }
@@ -27,16 +32,19 @@ bool ReportOutput::open(Invocation& invocation) {
 void ReportOutput::write(const Report& report, std::ostream& people, Invocation& invocation) {
   invocation.end(report.exit);
   people << to_text(report) << std::flush;
-  if (json_.wanted() && !json_.write(to_json(report))) {
-    invocation.refuse("cannot write " + json_.path());
+  if (invocation.annotates) {
+    people << to_annotations(report) << std::flush;
   }
-  if (junit_.wanted() && !junit_.write(to_junit(report))) {
-    invocation.refuse("cannot write " + junit_.path());
+  for (auto& [target, writer] : targets_) {
+    if (target.wanted() && !target.write(writer(report))) {
+      invocation.refuse("cannot write " + target.path());
+    }
   }
 }
 
 bool ReportOutput::takes_standard_output() const {
-  return json_.takes_standard_output() || junit_.takes_standard_output();
+  return std::ranges::any_of(targets_,
+                             [](const auto& each) { return each.first.takes_standard_output(); });
 }
 
 bool is_terminal() {

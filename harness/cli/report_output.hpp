@@ -1,10 +1,14 @@
-// ReportOutput: the destinations of a verb's report. Text is for people; JSON and JUnit XML are
-// written to files if options name them.
+// ReportOutput: the destinations of a verb's report. Text is for people; JSON, JUnit XML and SARIF
+// are written to files if options name them. In a job of GitHub Actions, findings are also
+// annotations of the job.
 #pragma once
 
 #include <iosfwd>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "harness/cli/command_line.hpp"
 #include "harness/cli/target.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/report/report.hpp"
@@ -13,7 +17,7 @@ namespace lastref::harness {
 
 class ReportOutput {
  public:
-  explicit ReportOutput(std::string json = {}, std::string junit = {});
+  explicit ReportOutput(ReportFiles files = {});
 
   /// Opens the files now rather than after the run; refuses if one cannot be written.
   bool open(Invocation& invocation);
@@ -23,8 +27,9 @@ class ReportOutput {
   bool takes_standard_output() const;
 
  private:
-  Target json_;
-  Target junit_;
+  using Writer = std::string (*)(const Report&);
+
+  std::vector<std::pair<Target, Writer>> targets_;
 };
 
 /// Whether standard error is a terminal.

@@ -13,12 +13,14 @@
 #include "harness/cli/judged_run.hpp"
 #include "harness/cli/program_sweep.hpp"
 #include "harness/cli/report_output.hpp"
+#include "harness/cli/suite_run.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/scenario/pattern.hpp"
 #include "harness/warden/capabilities.hpp"
 #include "harness/warden/likely_errors.hpp"
 #include "harness/warden/points.hpp"
 #include "harness/warden/private_folders.hpp"
+#include "harness/warden/product.hpp"
 #include "harness/warden/syscalls.hpp"
 #include "harness/warden/user_command.hpp"
 #include "harness/warden/watchdog.hpp"
@@ -39,14 +41,11 @@ std::chrono::milliseconds milliseconds_of(double seconds) {
 class CommandEnvironment {
  public:
   explicit CommandEnvironment(const JudgedRun& run) {
-    constexpr int by_signal = 128;  // As shells report it
-    const os::ChildExit& root = run.watched.root;
-    const int code = root.code + (root.killed ? by_signal : 0);
     std::string faults;
     for (const warden::TreeFault& each : run.faults) {
       faults += (faults.empty() ? "" : "\n") + warden::to_text(each);
     }
-    ::setenv(exit_name, std::to_string(code).c_str(), /*overwrite=*/1);
+    ::setenv(exit_name, std::to_string(run.exit_code()).c_str(), /*overwrite=*/1);
     ::setenv(fault_name, faults.c_str(), /*overwrite=*/1);
   }
   CommandEnvironment(const CommandEnvironment&) = delete;
@@ -64,7 +63,7 @@ class CommandEnvironment {
 class Run {
  public:
   Run(const RunVerbOptions& options, Invocation& invocation)
-      : options_(options), invocation_(invocation), output_(options.json, options.junit) {}
+      : options_(options), invocation_(invocation), output_(options.files) {}
 
   void run() {
     if (!read_options()) {
@@ -159,6 +158,7 @@ class Run {
            are_likely() &&
            read_all(
                "--private", options_.private_folders, warden::parse_private_folder, folders_) &&
+           read_all("--same", options_.same, warden::parse_product, products_) &&
            read_all("--limit", options_.limits, warden::parse_limit, watch_.limits) &&
            output_.open(invocation_);
   }
@@ -235,6 +235,7 @@ class Run {
                      .left = {},
                      .open = {},
                      .failures = {},
+                     .other_products = {},
                      .hidden = world_.hidden};
     // An expected death is not a crash.
     if (report.watched.root.killed && !options_.expected_exits.empty() &&
@@ -244,9 +245,13 @@ class Run {
     if (const auto& failed = report.watched.work_failure; failed && !report.has_struck()) {
       report.failures.push_back(*failed);
     }
+    note_products(report);
     const CommandEnvironment seen(report);
     note(report, "--check", options_.check);
-    note(report, "--recover", options_.recover);
+    if (!options_.recover.empty()) {
+      note(report, "--recover", options_.recover);
+      note(report, "--check, after --recover,", options_.check);
+    }
     std::ranges::copy_if(
         report.watched.leftovers, std::back_inserter(report.left), [this](const auto& each) {
           // A leftover that the next start removes is not permanent.
@@ -284,6 +289,22 @@ class Run {
     }
   }
 
+  /// Before your commands, which may change them.
+  void note_products(JudgedRun& report) const {
+    if (report.watched.interrupted) {
+      return;
+    }
+    const bool is_judged = report.watched.root == os::ChildExit{};
+    for (const warden::Product& each : products_) {
+      std::string content = warden::content_of(each.path);
+      std::string difference = is_judged ? warden::difference_of(each, content) : "";
+      if (!difference.empty()) {
+        report.other_products.push_back(std::move(difference));
+      }
+      report.products.push_back({.path = each.path, .expected = std::move(content)});
+    }
+  }
+
   void give(JudgedRun& report) {
     for (const warden::Overlay& each : world_.overlays) {
       each.list(report.not_lasting);
@@ -297,6 +318,7 @@ class Run {
   ReportOutput output_;
   warden::WatchOptions watch_;
   std::vector<warden::PrivateFolder> folders_;
+  std::vector<warden::Product> products_;
   warden::PrivateWorld world_;
   std::chrono::steady_clock::time_point told_at_;
 };
@@ -332,8 +354,12 @@ void run(const RunVerbOptions& options, Invocation& invocation) {
     say_what_works(invocation);
   } else if (options.calls) {
     list_calls(invocation);
+  } else if (!options.suite.empty()) {
+    run_suite(options, invocation);
   } else if (options.sweep) {
     sweep_program(options, invocation);
+  } else if (options.budget || options.first || !options.shard.empty()) {
+    invocation.refuse("run: --budget, --first and --shard need --sweep or --suite");
   } else if (invocation.has_proc()) {
     const auto work = [&] {
       Run(options, invocation).run();

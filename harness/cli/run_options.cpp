@@ -1,7 +1,12 @@
 #include "harness/cli/run_options.hpp"
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "harness/cli/option_kinds.hpp"
 #include "harness/scenario/fault_text.hpp"
+#include "harness/warden/sweep_plan.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -82,6 +87,13 @@ void add_judges(CLI::App& verb, RunVerbOptions& options) {
                   "Shell command that may remove leftovers, as a next start does")
       ->type_name("COMMAND");
   repeatable(
+      verb.add_option("--same",
+                      options.same,
+                      "A file that must have this content after exit 0; without the content, "
+                      "the JSON report has it, and --sweep takes that of a run without "
+                      "faults. Not given: --sweep takes each file that such a run leaves"),
+      "FILE[=CONTENT]");
+  repeatable(
       verb.add_option("--expect-exit",
                       options.expected_exits,
                       "Exit code that is expected; 128+N for signal N; may be repeated. Not given: "
@@ -107,6 +119,52 @@ void add_judges(CLI::App& verb, RunVerbOptions& options) {
       ->excludes("--timeout");
 }
 
+CLI::Validator shard() {
+  return {[](const std::string& text) {
+            const auto parsed = warden::parse_shard(text);
+            return parsed ? std::string() : parsed.error().subject;
+          },
+          "I/N"};
+}
+
+CLI::Option* add_sweep(CLI::App& verb, RunVerbOptions& options) {
+  CLI::Option* sweep = verb.add_flag(
+      "--sweep",
+      options.sweep,
+      "Run it without faults, then once with each of the faults that matter: errors, kills and "
+      "signals at calls on names in its working folder, /tmp, /var/tmp and /dev/shm, on pipes and "
+      "sockets, and at starts of processes. Each run has private copies of these folders, unless "
+      "--private or --setup is given. What a run without faults leaves may remain, and must be the "
+      "same after exit 0");
+  verb.add_option("--budget", options.budget, "Seconds of a sweep or a suite at most")
+      ->check(above_zero());
+  verb.add_option("--shard",
+                  options.shard,
+                  "Try only this part of the faults: 2/8 is the second "
+                  "of eight")
+      ->check(shard());
+  verb.add_flag("--first", options.first, "End with the first finding");
+  return sweep;
+}
+
+/// A suite has the other options of its stories in a file.
+void add_suite(CLI::App& verb, RunVerbOptions& options) {
+  CLI::Option* suite = verb.add_option("--suite",
+                                       options.suite,
+                                       "Sweep each program of this file, in its folder. Findings "
+                                       "that the file lists as known are no violation");
+  suite->type_name("FILE");
+  const std::vector<std::string> permitted = {"--help", "--budget", "--shard", "--first"};
+  for (CLI::Option* each : verb.get_options()) {
+    if (each != suite && std::ranges::find(permitted, each->get_name()) == permitted.end()) {
+      suite->excludes(each);
+    }
+  }
+  verb.add_option("--story", options.story, "Only the programs of the suite with matching names")
+      ->type_name("GLOB")
+      ->needs(suite);
+}
+
 }  // namespace
 
 CLI::App* add_run(CLI::App& app, RunVerbOptions& options) {
@@ -126,16 +184,7 @@ CLI::App* add_run(CLI::App& app, RunVerbOptions& options) {
   add_work(*verb, options);
   add_judges(*verb, options);
   verb->add_flag("--list", options.list, "Print its processes and every call that was seen");
-  CLI::Option* sweep = verb->add_flag(
-      "--sweep",
-      options.sweep,
-      "Run it once without faults, then once with each of the faults that matter: errors and kills "
-      "at calls on names in its working folder, /tmp and /dev/shm, on pipes and sockets, and at "
-      "starts of processes. Each run has private copies of these folders, unless --private or "
-      "--setup is given. What a run without faults leaves may remain");
-  verb->add_option("--budget", options.budget, "Seconds of --sweep at most")
-      ->check(above_zero())
-      ->needs(sweep);
+  CLI::Option* sweep = add_sweep(*verb, options);
   CLI::Option* repeat =
       verb->add_option("--repeat", options.repeat, "Number of runs, unless one has a finding")
           ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32))
@@ -143,11 +192,8 @@ CLI::App* add_run(CLI::App& app, RunVerbOptions& options) {
   for (CLI::Option* each : {verb->get_option("--fault"), verb->get_option("--list"), repeat}) {
     sweep->excludes(each);
   }
-  verb->add_option("--json", options.json, "Report as JSON; - is standard output")
-      ->type_name("FILE");
-  verb->add_option(
-          "--junit", options.junit, "Report for CI systems, as JUnit XML; - is standard output")
-      ->type_name("FILE");
+  add_suite(*verb, options);
+  add_report_files(*verb, options.files);
   for (CLI::Option* each : verb->get_options()) {
     if (each != doctor && each != calls && each->get_name() != "--help") {
       doctor->excludes(each);

@@ -14,6 +14,7 @@ namespace lastref::harness {
 struct Invocation {
   Worlds worlds;
   std::span<const char* const> arguments;  ///< of the command line, the program's own first
+  bool annotates = false;                  ///< In a job of GitHub Actions
   int exit = 0;                            ///< Set by the verb that ran.
 
   void end(Exit how) noexcept { exit = static_cast<int>(how); }

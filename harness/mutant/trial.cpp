@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/platform/proc.hpp"
+#include "harness/report/json_members.hpp"
 #include "harness/report/report.hpp"
 
 namespace lastref::harness {
@@ -14,18 +15,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int out_of_time = 124;  // timeout(1)
-
-/// A member of an object; null if it does not exist, or `object` is not an object.
-const Json& member_of(const Json& object, const char* name) {
-  static const Json null;
-  const auto found = object.is_object() ? object.find(name) : object.end();
-  return found == object.end() ? null : *found;
-}
-
-std::string text_of(const Json& object, const char* name) {
-  const Json& member = member_of(object, name);
-  return member.is_string() ? member.get<std::string>() : std::string();
-}
 
 /// The first element of a list; null if there is none.
 const Json& first_of(const Json& list) {

@@ -32,10 +32,10 @@ struct Violation {
   std::string fingerprint = {};  ///< See fingerprint_of; empty: it is grouped by its claim only.
   std::size_t run = 0;           ///< Runs are numbered as they were planned.
   bool repeats = false;          ///< A second run of the same plan violated the same claim.
-  std::string replay;            ///< The command that repeats it.
+  std::string replay = {};       ///< The command that repeats it.
   std::size_t switches = 0;  ///< Switches and pauses of its schedule; 0: the usual one, or unknown
   /// The calls on the objects that were raced for, or else the last ones of each process
-  std::vector<std::string> last_crossings;
+  std::vector<std::string> last_crossings = {};
   /// The processes that were killed at a time that no command repeats; empty: there are none.
   std::string killed = {};
   std::string standard_error = {};  ///< of the run, where it is shown
@@ -86,6 +86,7 @@ struct Report {
   std::string repeat = {};  ///< The command that repeats all of it, if there is one
   std::vector<ReportCase> cases = {};
   double seconds = 0;
+  std::string source = {};  ///< The file that describes what was run, if there is one
   /// The members that only this verb has.
   std::shared_ptr<const nlohmann::ordered_json> fields = {};
 };

@@ -172,7 +172,8 @@ Points points_of(const std::vector<CallSeen>& run, const std::vector<CallSeen>& 
     points.all.push_back({.role = call.role,
                           .call = call.call,
                           .object = *std::move(pattern),
-                          .k = is_exact ? call.k : 0});
+                          .k = is_exact ? call.k : 0,
+                          .errors = call.errors});
   }
   for (const auto& [role, calls] : there) {
     if (const CallSeen* const more = call_of(there, role, made[role])) {

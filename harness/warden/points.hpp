@@ -17,6 +17,7 @@ struct Point {
   std::string_view call;
   std::string object;  ///< A pattern
   std::uint64_t k = 0;
+  std::vector<int> errors = {};  ///< Those that can happen there
 
   std::string to_text() const;
 };

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
-#include "harness/warden/likely_errors.hpp"
 #include "harness/warden/syscalls.hpp"
 
 namespace lastref::harness::warden {
@@ -42,15 +43,18 @@ std::optional<std::string> reason_against(const Point& point,
 
 std::vector<FaultAction> actions_at(const Point& point) {
   std::vector<FaultAction> actions;
-  const Where where = where_is(point.object);
   for (const int error : errors) {
-    if (actions.size() < errors_max && is_likely(point.call, error, where)) {
+    const bool can_happen = std::ranges::find(point.errors, error) != point.errors.end();
+    if (actions.size() < errors_max && can_happen) {
       actions.push_back({.kind = FaultKind::fail_once, .error = error});
     }
   }
   const std::size_t first = std::min<std::size_t>(actions.size(), 1);
   actions.insert(actions.begin() + static_cast<std::ptrdiff_t>(first),
-                 {{.kind = FaultKind::kill_after}, {.kind = FaultKind::kill_before}});
+                 {{.kind = FaultKind::kill_after},
+                  {.kind = FaultKind::send_sigterm},
+                  {.kind = FaultKind::kill_before},
+                  {.kind = FaultKind::send_sigint, .whole_tree = true}});
   return actions;
 }
 
@@ -113,6 +117,28 @@ SweepPlan plan_sweep(const std::vector<Point>& points, const std::vector<std::st
     }
   }
   return plan;
+}
+
+Result<Shard> parse_shard(std::string_view text) {
+  Shard shard;
+  const char* const end = text.data() + text.size();
+  const auto number = std::from_chars(text.data(), end, shard.number);
+  const bool has_slash = number.ec == std::errc{} && number.ptr != end && *number.ptr == '/';
+  const auto all = std::from_chars(has_slash ? number.ptr + 1 : end, end, shard.all);
+  if (!has_slash || all.ec != std::errc{} || all.ptr != end || shard.number < 1 ||
+      shard.number > shard.all) {
+    return failure(std::errc::invalid_argument,
+                   "\"" + std::string(text) + "\" is not I/N, with I from 1 to N");
+  }
+  return shard;
+}
+
+void keep_shard(SweepPlan& plan, const Shard& shard) {
+  std::vector<TreeFault> kept;
+  for (std::size_t at = shard.number - 1; at < plan.faults.size(); at += shard.all) {
+    kept.push_back(std::move(plan.faults[at]));
+  }
+  plan.faults = std::move(kept);
 }
 
 }  // namespace lastref::harness::warden

@@ -9,7 +9,10 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include <lastref/error.hpp>
 
 #include "harness/warden/points.hpp"
 #include "harness/warden/tree_fault.hpp"
@@ -28,5 +31,22 @@ const std::vector<std::string>& calls_of_sweep();
 
 /// @param folders  absolute, without a slash at the end
 SweepPlan plan_sweep(const std::vector<Point>& points, const std::vector<std::string>& folders);
+
+/// One of several parts of a plan. Each fault is in one of them, and each has about as many of
+/// every kind.
+struct Shard {
+  std::size_t number = 1;  ///< From 1
+  std::size_t all = 1;
+
+  bool operator==(const Shard&) const = default;
+};
+
+/// "2/8" is the second of eight.
+///
+/// Errors          invalid_argument: it is no shard.
+Result<Shard> parse_shard(std::string_view text);
+
+/// Removes the faults of the other shards.
+void keep_shard(SweepPlan& plan, const Shard& shard);
 
 }  // namespace lastref::harness::warden

@@ -60,8 +60,7 @@ class Bounds {
     expect(!options.budget || is_time(*options.budget), "a budget is a time");
     expect_said(options.scenario);
     expect_said(options.row);
-    expect_said(options.json);
-    expect_said(options.junit);
+    expect_said(options.files);
     expect_said(options.resume);
     expect(options.worlds <= worlds_most, "there are not more worlds");
     expect(is_world(options.world), "a world is known");
@@ -73,8 +72,7 @@ class Bounds {
     expect(!options.budget || is_time(*options.budget), "a budget is a time");
     expect(options.worlds <= worlds_most, "there are not more worlds");
     expect_said(options.scenario);
-    expect_said(options.json);
-    expect_said(options.junit);
+    expect_said(options.files);
     expect_said(options.resume);
     expect(are_policies(options.policies), "a policy is known");
     expect_small_is_set(options);
@@ -122,12 +120,16 @@ class Bounds {
     expect(options.timeout == 0 || is_time(options.timeout), "a limit of time is one");
     expect(options.slowdown == 0 || is_time(options.slowdown), "so is a factor");
     expect(options.repeat > 0, "it is run");
-    for (const std::string* said : {&options.json,
-                                    &options.setup,
+    expect(!options.budget || is_time(*options.budget), "a budget is a time");
+    expect_said(options.files);
+    for (const std::string* said : {&options.setup,
                                     &options.ready,
                                     &options.work,
                                     &options.check,
-                                    &options.recover}) {
+                                    &options.recover,
+                                    &options.shard,
+                                    &options.suite,
+                                    &options.story}) {
       expect_said(*said);
     }
     for (const auto* words : {&options.command,
@@ -135,6 +137,7 @@ class Bounds {
                               &options.allowed,
                               &options.open,
                               &options.also,
+                              &options.same,
                               &options.private_folders}) {
       std::ranges::for_each(*words, [this](const auto& word) { expect_said(word); });
     }
@@ -173,6 +176,12 @@ class Bounds {
     };
     expect(text.empty() || std::any_of(words_.begin() + 1, words_.end(), has_it),
            "what an option says was said");
+  }
+
+  void expect_said(const harness::ReportFiles& files) const {
+    expect_said(files.json);
+    expect_said(files.junit);
+    expect_said(files.sarif);
   }
 
   /// For verbs that have it.

@@ -4,6 +4,7 @@ cmake_minimum_required(VERSION 3.25)
 
 set(TRANSCRIPT ${CMAKE_CURRENT_LIST_DIR}/cli_test.transcript)
 set(ENV{LC_ALL} C)  # Other programs talk, too.
+unset(ENV{GITHUB_ACTIONS})
 cmake_path(GET PROGRAM PARENT_PATH bin)
 set(chapter main)  # The others are of what not all machines and trees can do.
 
@@ -306,7 +307,35 @@ if(doctor MATCHES "works +an overlay")
   set(swept "echo x > /tmp/lastref-swept\; rm /tmp/lastref-swept\; touch /tmp/lastref-product")
   shows(1 "in each run.*/tmp/lastref-product\n.*/tmp/lastref-swept [(]file[)].*5 of 5 times"
     run --sweep -- sh -c "${swept}")
-  shows(0 "1 point, 5 faults.*0 findings" run --sweep -- touch /tmp/lastref-product)
+  shows(0 "1 point, 7 faults.*0 findings" run --sweep -- touch /tmp/lastref-product)
+  shows(0 "1 point, 3 faults of 7.*3 of 3 faults tried"
+    run --sweep --shard 2/2 -- touch /tmp/lastref-product)
+  # With exit 0 it leaves something else than in a clean run.
+  set(swept "echo x > /tmp/lastref-product || true")
+  shows(1 "with exit 0.*lastref-product does not exist.*--same '?/tmp/lastref-product=[0-9a-f]+ "
+    run --sweep --first -- sh -c "${swept}")
+  shows(2 "two runs without faults leave different" run --sweep --same /tmp/lastref-product --
+    sh -c "echo $$ > /tmp/lastref-product")
+  file(WRITE ${FOLDER}/suite.toml "
+[story.swept]
+command = 'echo x > lastref-swept && rm lastref-swept'
+[story.quiet]
+command = ['touch', '/tmp/lastref-product']
+[[known]]
+story = 'quiet'
+fingerprint = '12345678'
+reason = 'issue 12'
+")
+  shows(1 "VIOLATION swept.*swept +[0-9]+ of.*quiet +7 of 7.*NO LONGER SEEN quiet.*1 new finding"
+    run --suite ${FOLDER}/suite.toml)
+  set(ENV{GITHUB_ACTIONS} true)
+  shows(1 "\"uri\": \"[^\"]*suite.toml\".*::error title=swept%3A no-leak::no-leak: "
+    run --suite ${FOLDER}/suite.toml --first --sarif -)
+  unset(ENV{GITHUB_ACTIONS})
+  shows(0 "1 of 1 stories tried. 0 new" run --suite ${FOLDER}/suite.toml --story "q*")
+  answers(2 "none of the suite matches; did you mean quiet"
+    run --suite ${FOLDER}/suite.toml --story quite)
+  answers(2 "suite: No such file|No such file" run --suite ${FOLDER}/nothing.toml)
   shows(2 "clean without faults" run --sweep -- false)
   if(EXISTS /tmp/lastref-swept OR EXISTS /tmp/lastref-product)
     message(SEND_ERROR "a sweep changes /tmp")

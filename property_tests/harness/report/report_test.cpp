@@ -13,6 +13,7 @@
 #include "harness/report/campaign_results.hpp"
 #include "harness/report/json.hpp"
 #include "harness/report/junit.hpp"
+#include "harness/report/sarif.hpp"
 #include "harness/report/text.hpp"
 #include "property_tests/support/transcript.hpp"
 
@@ -169,6 +170,43 @@ TEST(JsonReport, is_read_back_whatever_bytes_were_seen) {
   CampaignResults report = with_violation();
   report.groups[0].first[0].seen = "\xff\x01\xc3\xa9 \xed\xa0\x80";
   EXPECT_TRUE(json::accept(to_json(report_of(report))));
+}
+
+TEST(Sarif, has_a_rule_for_each_kind_of_claim_and_a_result_for_each_group) {
+  Report report{.exit = Exit::violation, .verdict = "2 findings", .source = "lastref.toml"};
+  add(report, {.scenario = "a", .claim = "no-leak: x", .seen = "one", .fingerprint = "1"});
+  add(report, {.scenario = "a", .claim = "no-leak: x", .seen = "two", .fingerprint = "1"});
+  add(report, {.scenario = "b", .claim = "no-leak: x", .seen = "three", .fingerprint = "2"});
+  add(report, {.scenario = "b", .claim = "no-hang: y", .seen = "four", .replay = "lastref again"});
+  const json run = json::parse(to_sarif(report))["runs"][0];
+  ASSERT_EQ(run["tool"]["driver"]["rules"].size(), 2U);
+  EXPECT_EQ(run["tool"]["driver"]["rules"][1]["id"], "no-hang");
+  ASSERT_EQ(run["results"].size(), 3U);
+  const json& first = run["results"][0];
+  EXPECT_EQ(first["ruleId"], "no-leak");
+  EXPECT_EQ(first["occurrenceCount"], 2);
+  EXPECT_EQ(first["partialFingerprints"]["lastref/v1"], "1");
+  const json& location = first["locations"][0];
+  EXPECT_EQ(location["logicalLocations"][0]["fullyQualifiedName"], "a");
+  EXPECT_EQ(location["physicalLocation"]["artifactLocation"]["uri"], "lastref.toml");
+  EXPECT_THAT(std::string(run["results"][2]["message"]["text"]),
+              HasSubstr("repeat: lastref again"));
+  EXPECT_EQ(run["invocations"][0]["exitCode"], 1);
+}
+
+TEST(Sarif, is_json_whatever_bytes_were_seen) {
+  Report report;
+  add(report, {.scenario = "\xff\n", .claim = "\"", .seen = std::string("\0\x80", 2)});
+  EXPECT_TRUE(json::accept(to_sarif(report)));
+}
+
+TEST(Annotations, are_one_line_for_each_group) {
+  Report report;
+  add(report,
+      {.scenario = "a,b", .claim = "no-leak: x", .seen = "50 %\nleft", .replay = "lastref run"});
+  EXPECT_EQ(to_annotations(report),
+            "::error title=a%2Cb%3A no-leak::no-leak: x%0A50 %25%0Aleft%0Arepeat: lastref run\n");
+  EXPECT_EQ(to_annotations(Report{}), "");
 }
 
 TEST(ExitOfReport, is_the_worst_that_is_certain) {

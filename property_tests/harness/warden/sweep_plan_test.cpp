@@ -1,22 +1,33 @@
 // Sweep plans: which points of a clean run get faults, and in which order.
 #include "harness/warden/sweep_plan.hpp"
 
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <map>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/warden/likely_errors.hpp"
 #include "harness/warden/syscalls.hpp"
 
 namespace lastref::harness::warden {
 namespace {
 
+using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::UnorderedElementsAreArray;
+
+std::string to_text_of(const TreeFault& fault) {
+  return to_text(fault);
+}
 
 Point point(std::string role, std::string_view call, std::string object, std::uint64_t k = 1) {
   return {.role = std::move(role),
           .call = syscall_named(call)->name,
           .object = std::move(object),
-          .k = k};
+          .k = k,
+          .errors = {EACCES, ENOSPC, EPIPE}};
 }
 
 const std::vector<std::string> folders = {"/tmp", "/work"};
@@ -59,19 +70,56 @@ TEST(SweepPlan, tries_each_point_before_it_tries_one_again) {
   EXPECT_EQ(plan.faults.at(2).object, "*");
 }
 
-TEST(SweepPlan, has_errors_that_can_happen_and_kills) {
+TEST(SweepPlan, has_errors_that_can_happen_and_kills_and_signals) {
   const SweepPlan plan = plan_sweep({point("root", "openat", "/tmp/a")}, folders);
-  std::size_t failures = 0;
-  std::size_t kills = 0;
+  std::vector<int> failures;
+  std::map<FaultEffect, int> effects;
   for (const TreeFault& each : plan.faults) {
-    const bool fails = each.action.kind == FaultKind::fail_once;
-    EXPECT_TRUE(!fails || is_likely("openat", each.action.error, where_is("/tmp/a")));
-    failures += fails ? 1U : 0U;
-    kills += fails ? 0U : 1U;
+    const FaultEffect effect = row_of(each.action.kind).effect;
+    ++effects[effect];
+    if (effect == FaultEffect::fail) {
+      failures.push_back(each.action.error);
+    }
   }
-  EXPECT_EQ(failures, 3U);
-  EXPECT_EQ(kills, 2U);
+  EXPECT_THAT(failures, ElementsAre(ENOSPC, EACCES));
+  EXPECT_EQ(effects[FaultEffect::kill], 2);
+  EXPECT_EQ(effects[FaultEffect::send], 2);
   EXPECT_EQ(plan.faults.front().action.kind, FaultKind::fail_once);
+}
+
+TEST(SweepPlan, has_each_fault_in_one_shard) {
+  const SweepPlan all =
+      plan_sweep({point("root", "openat", "/tmp/a"), point("root", "unlink", "/tmp/a")}, folders);
+  std::vector<std::string> expected;
+  std::ranges::transform(all.faults, std::back_inserter(expected), to_text_of);
+  for (std::size_t count = 1; count <= all.faults.size() + 1; ++count) {
+    std::vector<std::string> found;
+    for (std::size_t number = 1; number <= count; ++number) {
+      SweepPlan part = all;
+      keep_shard(part, {.number = number, .all = count});
+      EXPECT_LE(part.faults.size(), all.faults.size() / count + 1);
+      std::ranges::transform(part.faults, std::back_inserter(found), to_text_of);
+    }
+    EXPECT_THAT(found, UnorderedElementsAreArray(expected)) << count;
+  }
+}
+
+TEST(SweepPlan, accepts_only_parts_that_exist) {
+  EXPECT_EQ(parse_shard("2/8").value_or(Shard{}), (Shard{.number = 2, .all = 8}));
+  for (const char* text : {"",
+                           "1",
+                           "/",
+                           "1/",
+                           "/1",
+                           "0/1",
+                           "2/1",
+                           "1/0",
+                           "1/2/3",
+                           "-1/2",
+                           "a/b",
+                           "1/99999999999999999999"}) {
+    EXPECT_FALSE(parse_shard(text)) << text;
+  }
 }
 
 TEST(SweepPlan, has_faults_that_a_run_accepts) {

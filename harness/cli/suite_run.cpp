@@ -1,0 +1,181 @@
+#include "harness/cli/suite_run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/interruption.hpp"
+#include "harness/cli/names.hpp"
+#include "harness/cli/program_sweep.hpp"
+#include "harness/cli/report_output.hpp"
+#include "harness/cli/suite.hpp"
+#include "harness/platform/clock.hpp"
+#include "harness/platform/names.hpp"
+#include "harness/platform/proc.hpp"
+#include "harness/report/json_members.hpp"
+#include "harness/scenario/pattern.hpp"
+
+namespace lastref::harness {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using std::chrono::year_month_day;
+
+/// Not more text than this is read.
+constexpr std::uintmax_t bytes_max = std::uintmax_t{1} << 24U;
+
+class SuiteRun {
+ public:
+  SuiteRun(const RunVerbOptions& options, Invocation& invocation)
+      : options_(options), invocation_(invocation), output_(options.files) {}
+
+  void run() {
+    if (!read_suite() || !output_.open(invocation_) || !enter_folder()) {
+      return;
+    }
+    const Interruption interruption(std::chrono::milliseconds(300));
+    const double started = seconds_now();
+    for (std::size_t at = 0; at < suite_.stories.size() && !is_over(); ++at) {
+      sweep(suite_.stories[at], seconds_left(started, suite_.stories.size() - at));
+    }
+    set_known_apart(report_, suite_.known, today(), complete_);
+    finish(seconds_now() - started);
+    output_.write(report_, std::cerr, invocation_);
+  }
+
+ private:
+  bool read_suite() {
+    std::error_code error;
+    const std::uintmax_t size = fs::file_size(options_.suite, error);
+    if (error || size > bytes_max) {
+      invocation_.refuse(fmt::format(
+          "run: --suite {}: {}", options_.suite, error ? error.message() : "it is too large"));
+      return false;
+    }
+    auto suite = parse_suite(read_file(options_.suite), options_.suite);
+    if (!suite) {
+      invocation_.refuse("run: " + suite.error().subject);
+      return false;
+    }
+    suite_ = *std::move(suite);
+    std::vector<std::string> names;
+    std::ranges::transform(suite_.stories, std::back_inserter(names), &Story::name);
+    if (!options_.story.empty()) {
+      std::erase_if(suite_.stories,
+                    [this](const Story& each) { return !matches(options_.story, each.name); });
+      std::erase_if(suite_.known,
+                    [this](const auto& each) { return !matches(options_.story, each.story); });
+    }
+    if (suite_.stories.empty()) {
+      invocation_.refuse(fmt::format("run: --story {}: none of the suite matches{}",
+                                     options_.story,
+                                     suggestion(options_.story, names)));
+      return false;
+    }
+    return true;
+  }
+
+  bool enter_folder() {
+    std::error_code error;
+    const fs::path folder = fs::absolute(options_.suite, error).parent_path();
+    fs::current_path(folder, error);
+    if (error) {
+      invocation_.refuse(fmt::format("run: {}: {}", folder.string(), error.message()));
+    }
+    return !error;
+  }
+
+  static year_month_day today() {
+    return std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+  }
+
+  bool is_over() const {
+    return Interruption::happened() || (options_.first && !report_.groups.empty());
+  }
+
+  /// An equal part of the budget for each story that is left; none: there is no budget.
+  std::optional<double> seconds_left(double started, std::size_t stories) const {
+    if (!options_.budget) {
+      return std::nullopt;
+    }
+    constexpr double least = 0.001;
+    const double left = *options_.budget - (seconds_now() - started);
+    return std::max(least, left / static_cast<double>(stories));
+  }
+
+  void sweep(const Story& story, std::optional<double> budget) {
+    RunVerbOptions options = story.options;
+    options.shard = options_.shard;
+    options.first = options_.first;
+    if (budget && (!options.budget || *budget < *options.budget)) {
+      options.budget = budget;
+    }
+    std::cerr << fmt::format("story {}\n", story.name) << std::flush;
+    auto swept = sweep_program(options, story.name);
+    if (!swept) {
+      refused_ += fmt::format("NOT TRIED      {}: {}\n", story.name, swept.error());
+      report_.cases.push_back(
+          {.suite = "run", .name = story.name, .scenario = story.name, .error = swept.error()});
+      return;
+    }
+    Json fields = {{"story", story.name}};
+    fields.update(*swept->fields);
+    stories_.push_back(std::move(fields));
+    report_.after += fmt::format("{:<14} {}\n{}", story.name, swept->verdict, swept->after);
+    report_.groups.insert(report_.groups.end(), swept->groups.begin(), swept->groups.end());
+    report_.cases.insert(report_.cases.end(), swept->cases.begin(), swept->cases.end());
+    if (member_of(*swept->fields, "tried") == member_of(*swept->fields, "all_faults")) {
+      complete_.push_back(story.name);
+    }
+    is_incomplete_ = is_incomplete_ || swept->exit == Exit::incomplete;
+  }
+
+  void finish(double seconds) {
+    const std::size_t open =
+        suite_.stories.size() - std::min(suite_.stories.size(), report_.cases.size());
+    report_.verb = "run";
+    report_.source = options_.suite;
+    report_.after += refused_;
+    report_.exit = !report_.groups.empty()      ? Exit::violation
+                   : !refused_.empty()          ? Exit::unusable
+                   : is_incomplete_ || open > 0 ? Exit::incomplete
+                                                : Exit::clean;
+    report_.verdict = fmt::format("{} of {} stories tried; {}{}",
+                                  stories_.size(),
+                                  suite_.stories.size(),
+                                  counted(report_.groups.size(), "new finding"),
+                                  Interruption::happened() ? "; interrupted" : "");
+    report_.seconds = seconds;
+    report_.fields = std::make_shared<const Json>(
+        Json{{"suite", options_.suite}, {"stories", stories_}, {"seconds", seconds}});
+  }
+
+  const RunVerbOptions& options_;
+  Invocation& invocation_;
+  ReportOutput output_;
+  Suite suite_;
+  Report report_;
+  Json stories_ = Json::array();
+  std::vector<std::string> complete_;  ///< Stories of which all faults were tried
+  std::string refused_;
+  bool is_incomplete_ = false;
+};
+
+}  // namespace
+
+void run_suite(const RunVerbOptions& options, Invocation& invocation) {
+  SuiteRun(options, invocation).run();
+}
+
+}  // namespace lastref::harness

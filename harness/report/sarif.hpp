@@ -1,0 +1,19 @@
+// SARIF 2.1.0 and the commands of GitHub Actions: findings for code review tools. Both show the
+// fingerprints, so that a tool knows a finding again.
+#pragma once
+
+#include <string>
+
+#include "harness/report/report.hpp"
+
+namespace lastref::harness {
+
+/// One log with one run, indented, with an end of line. A rule is a claim, by the name before its
+/// colon. Bytes that are not UTF-8 are replaced.
+std::string to_sarif(const Report& report);
+
+/// "::error title=...::..." and an end of line for each group of violations. They are shown at the
+/// job that prints them.
+std::string to_annotations(const Report& report);
+
+}  // namespace lastref::harness
