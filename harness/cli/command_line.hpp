@@ -134,6 +134,7 @@ struct RunVerbOptions {
   std::uint64_t rounds = 1;  ///< of the work
   std::string check;
   std::string recover;
+  std::string on_hang;
   std::vector<std::string> same;  ///< Files, or files and their contents
   bool list = false;
   bool sweep = false;

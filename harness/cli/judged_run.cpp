@@ -251,6 +251,9 @@ void JudgedRun::add_findings(Report& report) const {
 
 std::string JudgedRun::unseen_text() const {
   std::string text = watched.interrupted ? lines_of("WAITED", watched.hung) : "";
+  if (!at_hang.empty()) {
+    text += fmt::format("AT THE HANG    {}\n{}", options.on_hang, at_hang);
+  }
   if (!watched.stayed.empty() && !left.empty()) {
     text +=
         "NOTE           a process that was killed may have removed names later: --grace gives more "
@@ -347,6 +350,7 @@ void list_findings(Json& json, const JudgedRun& run) {
   json["crashes"] = list_of(watched.crashes, [](const auto& each) -> Json {
     return {{"role", each.role}, {"signal", name_of_signal(each.signal)}};
   });
+  json["at_hang"] = run.at_hang;
   json["failures"] = list_of(run.failures, [](const auto& each) -> Json {
     return {{"option", each.option},
             {"command", each.command},

@@ -26,6 +26,7 @@
 #include "harness/program/program.hpp"
 #include "harness/report/json_members.hpp"
 #include "harness/scenario/pattern.hpp"
+#include "harness/warden/standard_input.hpp"
 #include "harness/warden/sweep_plan.hpp"
 #include "harness/warden/syscalls.hpp"
 
@@ -151,7 +152,7 @@ class ProgramSweep {
     std::error_code error;
     const std::string here = fs::current_path(error);
     folders_ = {"/dev/shm", "/tmp", "/var/tmp"};
-    is_private_ = options_.private_folders.empty() && options_.setup.empty();
+    is_private_ = options_.private_folders.empty();
     if (is_private_) {
       world_.private_folders = {"/dev/shm", "/tmp=overlay", "/var/tmp=overlay"};
     }
@@ -227,6 +228,10 @@ class ProgramSweep {
                     const std::vector<std::string>& faults,
                     const std::string& name) const {
     std::error_code error;
+    // Each run reads the same file from its beginning; a pipe could be read only once.
+    const std::string input = warden::place_of_input()
+                                  ? fs::read_symlink("/proc/self/fd/0", error).string()
+                                  : std::string("/dev/null");
     const std::string json = fmt::format("{}/{}.json", folder_.path(), name);
     const std::string log = fmt::format("{}/{}.log", folder_.path(), name);
     fs::remove(json, error);
@@ -239,6 +244,7 @@ class ProgramSweep {
     for (const std::string& word : words) {
       line += ' ' + harness::quoted(word);
     }
+    line += " <" + harness::quoted(input);
     constexpr double for_commands = 700;
     const auto seconds = static_cast<int>(options.timeout + options.grace + for_commands);
     const auto code = run_command(fs::current_path(error), line, log, seconds);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "harness/cli/interruption.hpp"
 #include "harness/cli/judged_run.hpp"
@@ -21,6 +22,7 @@
 #include "harness/warden/points.hpp"
 #include "harness/warden/private_folders.hpp"
 #include "harness/warden/product.hpp"
+#include "harness/warden/standard_input.hpp"
 #include "harness/warden/syscalls.hpp"
 #include "harness/warden/user_command.hpp"
 #include "harness/warden/watchdog.hpp"
@@ -37,27 +39,38 @@ std::chrono::milliseconds milliseconds_of(double seconds) {
   return std::chrono::milliseconds(static_cast<long>(std::min(seconds, seconds_max) * 1000));
 }
 
+/// A variable of the environment of your commands, while the object exists.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    ::setenv(name, value.c_str(), /*overwrite=*/1);
+  }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  ~Variable() { ::unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
 /// What your commands can see of the run that they judge.
 class CommandEnvironment {
  public:
-  explicit CommandEnvironment(const JudgedRun& run) {
+  explicit CommandEnvironment(const JudgedRun& run)
+      : exit_("LASTREF_EXIT", std::to_string(run.exit_code())),
+        fault_("LASTREF_FAULT", faults_of(run)) {}
+
+ private:
+  static std::string faults_of(const JudgedRun& run) {
     std::string faults;
     for (const warden::TreeFault& each : run.faults) {
       faults += (faults.empty() ? "" : "\n") + warden::to_text(each);
     }
-    ::setenv(exit_name, std::to_string(run.exit_code()).c_str(), /*overwrite=*/1);
-    ::setenv(fault_name, faults.c_str(), /*overwrite=*/1);
-  }
-  CommandEnvironment(const CommandEnvironment&) = delete;
-  CommandEnvironment& operator=(const CommandEnvironment&) = delete;
-  ~CommandEnvironment() {
-    ::unsetenv(exit_name);
-    ::unsetenv(fault_name);
+    return faults;
   }
 
- private:
-  static constexpr const char* exit_name = "LASTREF_EXIT";
-  static constexpr const char* fault_name = "LASTREF_FAULT";
+  Variable exit_;
+  Variable fault_;
 };
 
 class Run {
@@ -148,6 +161,13 @@ class Run {
                 << "no thread has continued for 30 s; --timeout sets a limit\n"
                 << std::flush;
     };
+    watch_.tell_hang = [this](const std::vector<int>& processes) {
+      if (!options_.on_hang.empty()) {
+        const Variable pids("LASTREF_PIDS", fmt::format("{}", fmt::join(processes, " ")));
+        const auto end = warden::end_of_command(options_.on_hang, Interruption::signal);
+        at_hang_ = end.output + (end.how.empty() ? "" : end.how + '\n');
+      }
+    };
     for (const std::string& call : options_.also) {
       if (warden::syscall_named(call) == nullptr) {
         invocation_.refuse(fmt::format("--also: no call \"{}\"; --calls lists all", call));
@@ -216,12 +236,21 @@ class Run {
     }
   }
 
+  /// Each run gets the same standard input, if it is a file.
+  void rewind_input() const {
+    if (input_) {
+      warden::return_to(*input_);
+    }
+  }
+
   std::optional<JudgedRun> once() {
     if (const auto failed = warden::failure_of("--setup", options_.setup, Interruption::signal)) {
       invocation_.refuse(fmt::format(
           "run: {} {}: {}\n{}", failed->option, failed->command, failed->how, failed->output));
       return std::nullopt;
     }
+    at_hang_.clear();
+    rewind_input();
     auto watched = warden::watch(watch_);
     if (!watched) {
       const bool is_ours = watched.error().subject != watch_.command.front();
@@ -236,7 +265,8 @@ class Run {
                      .open = {},
                      .failures = {},
                      .other_products = {},
-                     .hidden = world_.hidden};
+                     .hidden = world_.hidden,
+                     .at_hang = at_hang_};
     // An expected death is not a crash.
     if (report.watched.root.killed && !options_.expected_exits.empty() &&
         report.ends_as_expected()) {
@@ -319,6 +349,8 @@ class Run {
   warden::WatchOptions watch_;
   std::vector<warden::PrivateFolder> folders_;
   std::vector<warden::Product> products_;
+  std::string at_hang_;
+  std::optional<std::int64_t> input_ = warden::place_of_input();
   warden::PrivateWorld world_;
   std::chrono::steady_clock::time_point told_at_;
 };

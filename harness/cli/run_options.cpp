@@ -86,6 +86,11 @@ void add_judges(CLI::App& verb, RunVerbOptions& options) {
                   options.recover,
                   "Shell command that may remove leftovers, as a next start does")
       ->type_name("COMMAND");
+  verb.add_option("--on-hang",
+                  options.on_hang,
+                  "Shell command that is run at a hang, before the processes are killed, such as a "
+                  "debugger: its output is in the report. It gets LASTREF_PIDS, their numbers")
+      ->type_name("COMMAND");
   repeatable(
       verb.add_option("--same",
                       options.same,
@@ -134,7 +139,7 @@ CLI::Option* add_sweep(CLI::App& verb, RunVerbOptions& options) {
       "Run it without faults, then once with each of the faults that matter: errors, kills and "
       "signals at calls on names in its working folder, /tmp, /var/tmp and /dev/shm, on pipes and "
       "sockets, and at starts of processes. Each run has private copies of these folders, unless "
-      "--private or --setup is given. What a run without faults leaves may remain, and must be the "
+      "--private is given. What a run without faults leaves may remain, and must be the "
       "same after exit 0");
   verb.add_option("--budget", options.budget, "Seconds of a sweep or a suite at most")
       ->check(above_zero());

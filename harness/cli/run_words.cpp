@@ -28,6 +28,7 @@ std::vector<std::string> words_of(const RunVerbOptions& options,
   add_all("--limit", options.limits);
   add_all("--allow", options.allowed);
   add_all("--open", options.open);
+  add("--on-hang", options.on_hang);
   add_all("--same", options.same);
   add("--setup", options.setup);
   add("--ready", options.ready);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -36,6 +37,14 @@ bool enter_user_namespace(int kinds, bool as_root) noexcept {
 
 bool mount_tmpfs(const char* name, const std::string& folder, const std::string& options) noexcept {
   return ::mount(name, folder.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) == 0;
+}
+
+bool give_attributes(const std::string& folder,
+                     std::uint32_t owner,
+                     std::uint32_t group,
+                     std::uint32_t mode) noexcept {
+  [[maybe_unused]] const int owned = ::chown(folder.c_str(), owner, group);
+  return ::chmod(folder.c_str(), mode & 07777) == 0;
 }
 
 bool keep_mounts_private() noexcept {

@@ -2,6 +2,7 @@
 // if that fails.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include <lastref/os.hpp>
@@ -15,6 +16,11 @@ bool enter_user_namespace(int kinds, bool as_root) noexcept;
 /// Makes mounts of this process, which has its own mount namespace, invisible to others from now
 /// on.
 bool keep_mounts_private() noexcept;
+/// Gives the folder these permissions, and this owner and group if we may. inode(7)
+bool give_attributes(const std::string& folder,
+                     std::uint32_t owner,
+                     std::uint32_t group,
+                     std::uint32_t mode) noexcept;
 
 /// Mounts an empty file system in memory. tmpfs(5)
 bool mount_tmpfs(const char* name,

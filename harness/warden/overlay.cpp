@@ -136,7 +136,12 @@ Status Overlay::mount() {
       fmt::format("lowerdir={},upperdir={},workdir={}", folder_, upper, work);
   lower_ = open_folder(folder_);
   if (!scratch.is_there() || !status || ::mkdir(upper.c_str(), 0700) != 0 ||
-      ::mkdir(work.c_str(), 0700) != 0 || ::chmod(upper.c_str(), status->st_mode) != 0 ||
+      ::mkdir(work.c_str(), 0700) != 0 ||
+      !give_attributes(upper,
+                       status->st_uid,
+                       status->st_gid,
+                       status->st_mode) ||  // The overlay has those of its upper layer.
+
       !is_mounted(upper, folder_, folders)) {
     return failure(std::errc{errno}, folder_ + "=overlay");
   }

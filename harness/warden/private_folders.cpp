@@ -1,6 +1,7 @@
 #include "harness/warden/private_folders.hpp"
 
 #include <sched.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -108,7 +109,12 @@ Result<PrivateWorld> make_private(const std::vector<PrivateFolder>& folders) {
     if (const std::size_t count = names_in(folder.path); count > 0) {
       world.hidden.push_back({.folder = folder.path, .count = count});
     }
-    if (is_folder(folder.path) && !mount_tmpfs("private", folder.path, options_of(folder))) {
+    struct stat hidden {};
+    const bool is_there = ::stat(folder.path.c_str(), &hidden) == 0;
+    if (is_folder(folder.path) &&
+        (!mount_tmpfs("private", folder.path, options_of(folder)) ||
+         (is_there &&
+          !give_attributes(folder.path, hidden.st_uid, hidden.st_gid, hidden.st_mode)))) {
       return failure(std::errc{errno}, folder.path);
     }
   }

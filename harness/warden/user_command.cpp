@@ -113,20 +113,27 @@ std::string end_of(int child, const std::function<int()>& interrupted_by) {
 
 }  // namespace
 
+CommandEnd end_of_command(const std::string& command, const std::function<int()>& interrupted_by) {
+  const Log log;
+  const int child = start_child([&] { return become_shell(command.c_str(), log.file()); });
+  std::string how = child < 0 ? ::strerrordesc_np(errno) : end_of(child, interrupted_by);
+  return {.how = std::move(how), .output = log.text()};
+}
+
 std::optional<CommandFailure> failure_of(const std::string& option,
                                          const std::string& command,
                                          const std::function<int()>& interrupted_by) {
   if (command.empty()) {
     return std::nullopt;
   }
-  const Log log;
-  const int child = start_child([&] { return become_shell(command.c_str(), log.file()); });
-  std::string how = child < 0 ? ::strerrordesc_np(errno) : end_of(child, interrupted_by);
-  if (how.empty()) {
+  CommandEnd end = end_of_command(command, interrupted_by);
+  if (end.how.empty()) {
     return std::nullopt;
   }
-  return CommandFailure{
-      .option = option, .command = command, .how = std::move(how), .output = log.text()};
+  return CommandFailure{.option = option,
+                        .command = command,
+                        .how = std::move(end.how),
+                        .output = std::move(end.output)};
 }
 
 }  // namespace lastref::harness::warden

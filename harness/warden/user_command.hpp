@@ -15,8 +15,17 @@ struct CommandFailure {
   std::string output;  ///< Printable lines; if there are many, the first and the last part
 };
 
+/// How a command ended.
+struct CommandEnd {
+  std::string how;     ///< "exit 3"; empty: successfully
+  std::string output;  ///< As that of a CommandFailure
+};
+
 /// Runs the command in a shell, to its end, for at most 600 s, or until `interrupted_by` returns a
-/// signal; then its process group is ended. Absent: there is no command, or it succeeded.
+/// signal; then its process group is ended.
+CommandEnd end_of_command(const std::string& command, const std::function<int()>& interrupted_by);
+
+/// The same. Absent: there is no command, or it succeeded.
 std::optional<CommandFailure> failure_of(const std::string& option,
                                          const std::string& command,
                                          const std::function<int()>& interrupted_by);

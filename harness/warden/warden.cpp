@@ -292,6 +292,7 @@ std::vector<Hung> Watch::told(std::vector<Waiting> waiting) {
 void Watch::end_all_of(std::vector<Waiting> waiting) {
   watched_.hung = told(std::move(waiting));
   watched_.root_was_killed = !root_ended_;
+  options_.tell_hang(ours());
   kill_all();
 }
 

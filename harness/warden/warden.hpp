@@ -63,6 +63,8 @@ struct WatchOptions {
   ServerWork server = {};
   /// Called once, when all threads have waited in the same way for 30 s: it is no certain hang.
   std::function<void(const std::vector<Hung>&)> tell_rest = [](const std::vector<Hung>&) {};
+  /// Called with the processes of a tree that hangs, or takes too long, before they are killed.
+  std::function<void(const std::vector<int>&)> tell_hang = [](const std::vector<int>&) {};
 };
 
 struct Stayed {

@@ -303,6 +303,16 @@ if(doctor MATCHES "works +an overlay")
   answers(0 ".exit 0." run --private ${FOLDER}/base=overlay -- sh -c
     "grep -q was ${FOLDER}/base/there && rm ${FOLDER}/base/there && mkdir ${FOLDER}/base/x &&
     rmdir ${FOLDER}/base/x")
+  # Its owner and permissions are those of the folder that it hides, where we may set them.
+  file(MAKE_DIRECTORY ${FOLDER}/owned)
+  execute_process(COMMAND chown 65534:65534 ${FOLDER}/owned ERROR_QUIET)
+  execute_process(COMMAND chmod 2750 ${FOLDER}/owned)
+  execute_process(COMMAND stat -c "%a %u:%g" ${FOLDER}/owned OUTPUT_VARIABLE owned)
+  string(STRIP "${owned}" owned)
+  foreach(kind "" "=64k" "=overlay")
+    shows(0 "" run --private ${FOLDER}/owned${kind} -- sh -c
+      "stat -c '%a %u:%g' owned\; stat -c '%a %u:%g' owned | grep -qx '${owned}'")
+  endforeach()
   # Each run has a copy of /tmp, and what a run without faults leaves may remain.
   set(swept "echo x > /tmp/lastref-swept\; rm /tmp/lastref-swept\; touch /tmp/lastref-product")
   shows(1 "in each run.*/tmp/lastref-product\n.*/tmp/lastref-swept [(]file[)].*5 of 5 times"
@@ -422,6 +432,17 @@ get_filename_component(bin ${PROGRAM} DIRECTORY)
 answers(1 "root .*read.pipe.*exit 1" run --
   ${bin}/warden_calls rest "own pipe")
 answers(1 "exit 1" run --timeout 0.5 -- sh -c "while :\; do :\; done")
+shows(1 "AT THE HANG +echo [^\n]*\nseen [0-9]+ [0-9]+\nexit 3"
+  run --timeout 0.5 --on-hang "echo seen $LASTREF_PIDS\; exit 3" --
+  sh -c "(while :\; do :\; done)\; true")
+# Each run reads the same file from where we began.
+file(WRITE ${FOLDER}/input "first\nsecond\n")
+execute_process(
+  COMMAND sh -c "read first; exec \"$0\" run --repeat 3 -- grep -qx second" ${PROGRAM}
+  INPUT_FILE ${FOLDER}/input RESULT_VARIABLE result ERROR_VARIABLE said)
+if(NOT result EQUAL 0 OR NOT said MATCHES "3 runs")
+  message(SEND_ERROR "not each run has its input: ${said}")
+endif()
 shows(1 "[0-9.]+ s\n.*exit 1" run --slowdown 2
   --fault "mkdir fail_once ENOSPC" -- sh -c "mkdir ${FOLDER}/slow && rmdir ${FOLDER}/slow ||
   while :\; do :\; done")
