@@ -33,7 +33,7 @@ struct JudgedRun {
   /// Changes in overlays, by all runs in this world so far
   warden::Changes not_lasting = {};
   warden::Points points = {};                  ///< If they were requested
-  std::string at_hang = {};  ///< What the command of --on-hang said
+  std::string at_hang = {};                    ///< What the command of --on-hang said
   std::vector<warden::Product> products = {};  ///< Of --same, with the contents that they have
   std::uint64_t runs = 1;                      ///< All judged runs
   std::uint64_t perturbed_runs = 0;            ///< And those that were not judged

@@ -130,15 +130,15 @@ constexpr std::string_view at_libfiu = "harness/instrument/instrumented_os.cpp";
 
 /// Libraries whose headers end in .h, as the kernel's do.
 constexpr std::array<std::string_view, 10> not_the_kernel = {"cxxabi.h",
-                                                            "gtest/",
-                                                            "gmock/",
-                                                            "rapidcheck",
-                                                            "benchmark/",
-                                                            "fmt/",
-                                                            "sanitizer/",
-                                                            "libalglib/",
-                                                            "sqlite3.h",
-                                                            "toml++/"};
+                                                             "gtest/",
+                                                             "gmock/",
+                                                             "rapidcheck",
+                                                             "benchmark/",
+                                                             "fmt/",
+                                                             "sanitizer/",
+                                                             "libalglib/",
+                                                             "sqlite3.h",
+                                                             "toml++/"};
 
 /// A header inside a room that other rooms may see, and why: the harness queries the counts of the
 /// tracker without becoming a client of it, and keeps a process's exit actions as KernelOs does.
