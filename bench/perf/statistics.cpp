@@ -429,6 +429,10 @@ Evidence rank_sum_test(std::span<const double> a, std::span<const double> b) {
     std::ranges::reverse(places.levels);
     wins = most - wins;
   }
+  // Ties can make the two tails unequal. At the mean itself neither is evidence.
+  if (2 * wins == most) {
+    return {};
+  }
   const double chance =
       can_be_counted(places, wins) ? counted_chance(places, wins) : bounded_chance(places);
   return {.p = std::min(1.0, std::max(2 * chance, least_rank_sum_p(a.size(), b.size()))),

@@ -59,7 +59,8 @@ std::size_t least_count_for(double p);
 Estimate centre_of(std::span<const double> differences, double confidence);
 
 /// Wilcoxon's and Mann and Whitney's rank-sum test, two-sided, for unpaired values: twice the
-/// probability of ranks of a that are as low as these, or as high if they are above their mean.
+/// probability of ranks of a that are as low as these, or as high if they are above their mean. At
+/// the mean p is 1.
 Evidence rank_sum_test(std::span<const double> a, std::span<const double> b);
 double rank_sum_p(std::span<const double> a, std::span<const double> b);
 /// The least p that so many values can have, or the least positive double if it is smaller.

@@ -184,6 +184,10 @@ TEST(RankSum, counts_places) {
   EXPECT_DOUBLE_EQ(rank_sum_p(std::vector{1.0, 2.0, 3.0}, std::vector{4.0, 5.0, 6.0}), 2.0 / 20);
   EXPECT_DOUBLE_EQ(rank_sum_p(std::vector{1.0, 2.0, 4.0}, std::vector{3.0, 5.0, 6.0}), 4.0 / 20);
   EXPECT_DOUBLE_EQ(rank_sum_p(std::vector{1.0, 1.0}, std::vector{1.0, 1.0}), 1);
+  const std::vector<double> five = {0, 2, 3, 5, 5};
+  const std::vector<double> four = {1, 4, 4, 4};
+  EXPECT_DOUBLE_EQ(rank_sum_p(five, four), 1) << "the mean, with unequal tails";
+  EXPECT_DOUBLE_EQ(rank_sum_p(four, five), 1);
   EXPECT_DOUBLE_EQ(rank_sum_p(std::vector<double>{}, std::vector{1.0}), 1);
   EXPECT_DOUBLE_EQ(least_rank_sum_p(3, 3), 2.0 / 20);
 }
@@ -213,7 +217,7 @@ double counted_rank_sum_p(const std::vector<double>& a, const std::vector<double
     if (static_cast<std::size_t>(std::popcount(chosen)) == a.size()) {
       const std::ptrdiff_t each = from_mean(chosen);
       ++ways;
-      as_far += (seen <= 0 && each <= seen) || (seen > 0 && each >= seen) ? 1 : 0;
+      as_far += (seen <= 0 && each <= seen) || (seen >= 0 && each >= seen) ? 1 : 0;
     }
   }
   return std::min(1.0, 2 * as_far / ways);
@@ -255,7 +259,10 @@ double two_level_p(const TwoLevels& a, const TwoLevels& b) {
   };
   const std::size_t high = a.high + b.high;
   const std::size_t count = a.count + b.count;
-  const bool is_few = a.high * count <= high * a.count;
+  if (a.high * count == high * a.count) {
+    return 1;
+  }
+  const bool is_few = a.high * count < high * a.count;
   double chance = 0;
   for (std::size_t of_a = high - std::min(high, b.count); of_a <= std::min(high, a.count); ++of_a) {
     if (is_few ? of_a <= a.high : of_a >= a.high) {
