@@ -1,32 +1,32 @@
 // An outsider removes each part of a live tree, in each phase.
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "harness/platform/named_enum.hpp"
 #include "harness/scenario/registered_scenario.hpp"
 
 namespace lastref::harness {
 namespace {
 
-enum class Part : std::uint8_t { lock, socket, ledger, tree_folder, runtime_folder };
+LASTREF_NAMED_ENUM(Part,
+                   (lock, "lock"),
+                   (socket, "socket"),
+                   (ledger, "ledger"),
+                   (tree_folder, "folder"),
+                   (runtime_folder, "runtime_folder"),
+                   (all, "all"));  ///< One after the other
 
 constexpr std::array parts = {
     Part::lock, Part::socket, Part::ledger, Part::tree_folder, Part::runtime_folder};
 
-constexpr std::string_view name_of(Part part) {
-  switch (part) {
-    case Part::lock:
-      return "lock";
-    case Part::socket:
-      return "socket";
-    case Part::ledger:
-      return "ledger";
-    case Part::tree_folder:
-      return "tree folder";
-    case Part::runtime_folder:
-      return "runtime folder";
-  }
-  return {};
+constexpr Parameter<Part> removed_part = {.name = "removes", .usual = Part::all};
+
+std::vector<Part> parts_of(Stage& stage) {
+  const Part part = stage.value(removed_part);
+  return part == Part::all ? std::vector(parts.begin(), parts.end()) : std::vector{part};
 }
 
 /// A folder is removed with its content.
@@ -110,7 +110,7 @@ Status before_each_join(Stage& stage) {
   const Resource file = product.file("held.bin");
   LASTREF_CHECK(lead_and_hold(stage, file));
   LASTREF_TRY(tree, product.client().tree());
-  for (const Part part : parts) {
+  for (const Part part : parts_of(stage)) {
     remove(stage, tree, part);
     LASTREF_CHECK(stage.start(late_client(part)));
     await(stage, late_client(part) + " has joined");
@@ -144,7 +144,7 @@ Status while_held(Stage& stage) {
   LASTREF_CHECK(stage.start("client_a"));
   await(stage, "a holds");
   Status found = ok();
-  for (const Part part : parts) {
+  for (const Part part : parts_of(stage)) {
     remove(stage, tree, part);
     // Starting a worker requests the tree.
     found = first_failure({found, status_of(product.client().tree())});
@@ -161,7 +161,7 @@ Status before_each_death(Stage& stage) {
   LASTREF_TRY(tree, product.client().tree());
   LASTREF_CHECK(stage.start("client_a"));
   await(stage, "a holds");
-  for (const Part part : parts) {
+  for (const Part part : parts_of(stage)) {
     remove(stage, tree, part);
     stage.kill("tracker");
     check(stage, tree, file, 2);
@@ -176,7 +176,7 @@ Status stay(Stage& stage) {
   LASTREF_CHECK(lead_and_hold(stage, file));
   LASTREF_TRY(tree, product.client().tree());
   LASTREF_CHECK(stage.start("client_a"));
-  for (const Part part : parts) {
+  for (const Part part : parts_of(stage)) {
     await(stage, "removed the " + std::string(name_of(part)));
     check(stage, tree, file, 2);
     stage.tell("checked the " + std::string(name_of(part)));
@@ -190,7 +190,7 @@ Status before_each_restart(Stage& stage) {
   const std::string tree = stage.arguments().empty() ? std::string() : stage.arguments().front();
   LASTREF_CHECK(product.join());
   LASTREF_CHECK(product.hold(file));
-  for (const Part part : parts) {
+  for (const Part part : parts_of(stage)) {
     stage.stop("root");
     stage.kill("tracker");
     remove(stage, tree, part);
@@ -224,16 +224,20 @@ Scenario removed(std::string phase, std::string sentence, std::vector<Role> role
           std::move(sentence),
       .rows = {"T6", "M7"},
       .roles = std::move(roles),
+      .parameters = {removed_part},
       .expected_noise = {"were removed; they were made again"},
       .possible_noise = {"starting another", "lastref tracker: gave up: open"},
       .spoils_ledger = true,
   };
 }
 
-Scenario ended_without(Part part, const std::string& name) {
+Scenario ended_without(Part part) {
+  const std::string name(name_of(part));
+  std::string noun = name;
+  std::ranges::replace(noun, '_', ' ');
   return {
       .name = "tracker/tree_ends_without_" + name,
-      .sentence = "An outsider removes the " + std::string(name_of(part)) +
+      .sentence = "An outsider removes the " + noun +
                   " of a tree, and its tracker is killed. Then the root leaves while it holds a "
                   "name. The name is cleaned up.",
       .rows = {"T6", "M7"},
@@ -274,22 +278,16 @@ const RegisteredScenario parts_are_removed_before_each_restart([] {
                  {{"root", stay}, {"client_a", before_each_restart}});
 });
 
-const RegisteredScenario tree_ends_without_lock([] { return ended_without(Part::lock, "lock"); });
+const RegisteredScenario tree_ends_without_lock([] { return ended_without(Part::lock); });
 
-const RegisteredScenario tree_ends_without_socket([] {
-  return ended_without(Part::socket, "socket");
-});
+const RegisteredScenario tree_ends_without_socket([] { return ended_without(Part::socket); });
 
-const RegisteredScenario tree_ends_without_ledger([] {
-  return ended_without(Part::ledger, "ledger");
-});
+const RegisteredScenario tree_ends_without_ledger([] { return ended_without(Part::ledger); });
 
-const RegisteredScenario tree_ends_without_folder([] {
-  return ended_without(Part::tree_folder, "folder");
-});
+const RegisteredScenario tree_ends_without_folder([] { return ended_without(Part::tree_folder); });
 
 const RegisteredScenario tree_ends_without_runtime_folder([] {
-  return ended_without(Part::runtime_folder, "runtime_folder");
+  return ended_without(Part::runtime_folder);
 });
 
 }  // namespace
