@@ -17,7 +17,6 @@
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -99,20 +98,21 @@ bool closes_folder(const TreeFault& fault) noexcept {
 
 }  // namespace
 
-void kill_descendants(const UnrelatedChildren& unrelated) {
+std::set<int> signal_descendants(int signal, const UnrelatedChildren& unrelated) {
   // Each of them may just have forked.
   constexpr int passes_max = 1000;
-  std::set<int> killed;
-  for (int pass = 0; pass < passes_max; ++pass) {
-    const std::size_t before = killed.size();
+  std::set<int> reached;
+  bool found_more = true;
+  for (int pass = 0; pass < passes_max && found_more; ++pass) {
+    found_more = false;
     for (const int process : descendants(unrelated)) {
-      ::kill(process, SIGKILL);
-      killed.insert(process);
-    }
-    if (killed.size() == before) {
-      return;
+      if (reached.insert(process).second) {
+        ::kill(process, signal);
+        found_more = true;
+      }
     }
   }
+  return reached;
 }
 
 int signal_of(FaultKind kind) noexcept {
@@ -373,20 +373,19 @@ bool FaultInjector::cut(std::size_t fault, const StoppedCall& at) {
 void FaultInjector::kill(const TreeFault& fault, int process) {
   killed_.insert(process);
   if (fault.action.whole_tree) {
-    kill_descendants(unrelated_);
+    signal_descendants(SIGKILL, unrelated_);
   } else {
     ::kill(process, SIGKILL);
   }
 }
 
 void FaultInjector::send(const TreeFault& fault, int process) {
-  std::vector<int> all = {process};
+  const int signal = signal_of(fault.action.kind);
   if (fault.action.whole_tree) {
-    all = descendants(unrelated_);
-  }
-  for (const int each : all) {
-    sent_to_.insert(each);
-    ::kill(each, signal_of(fault.action.kind));
+    sent_to_.merge(signal_descendants(signal, unrelated_));
+  } else {
+    sent_to_.insert(process);
+    ::kill(process, signal);
   }
 }
 

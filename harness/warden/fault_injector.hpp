@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -40,9 +41,9 @@ struct StoppedCall {
   bool is_own_folder;  ///< The same for the folder that contains it
 };
 
-/// Kills all descendants of this process, including those that start meanwhile, but no unrelated
-/// children.
-void kill_descendants(const UnrelatedChildren& unrelated = {});
+/// Sends the signal to all descendants of this process, including those that start meanwhile, but to
+/// no unrelated children. Returns them.
+std::set<int> signal_descendants(int signal, const UnrelatedChildren& unrelated = {});
 
 /// What a fault that sends a signal sends.
 int signal_of(FaultKind kind) noexcept;
@@ -164,7 +165,7 @@ class FaultInjector {
   std::vector<std::string> reasons_;
   std::unordered_map<int, Stopping> stopping_;  ///< By thread
   std::unordered_set<int> killed_;
-  std::unordered_set<int> sent_to_;
+  std::set<int> sent_to_;
   std::vector<Held> held_;
   std::vector<Touched> touched_;
   std::vector<Locked> locked_;

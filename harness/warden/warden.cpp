@@ -123,7 +123,8 @@ class Watch {
   bool stops_take_back_ = false;
   /// The number of threads that we have killed; each of them may have waited in a call.
   std::uint64_t killed_threads_ = 0;
-  bool has_killed_all_ = false;
+  /// All were killed or got a signal of a fault: calls that vanish are expected.
+  bool has_signaled_all_ = false;
   std::unordered_map<int, Known> known_;                     ///< By call number
   std::unordered_map<std::uint64_t, std::uint64_t> counts_;  ///< By a hash of role, call and object
   Watched watched_;
@@ -223,8 +224,8 @@ void Watch::look_around() {
 }
 
 void Watch::kill_all() {
-  has_killed_all_ = true;
-  kill_descendants(unrelated_);
+  has_signaled_all_ = true;
+  signal_descendants(SIGKILL, unrelated_);
 }
 
 void Watch::tend(double now) {
@@ -354,7 +355,7 @@ bool Watch::needs_object(const SyscallRow& row) const {
 /// This many calls vanished between the last received one and this one.
 void Watch::note_gone(std::uint64_t calls) {
   const bool is_stopping = injector_.has_stopped_somebody();
-  if (!stops_take_back_ && !is_stopping && !has_killed_all_) {
+  if (!stops_take_back_ && !is_stopping && !has_signaled_all_) {
     gone_.insert(gone_.end(), calls, watched_.stops);
   }
   gone_lately_ = 0;
@@ -365,7 +366,7 @@ void Watch::note_gone(std::uint64_t calls) {
 /// repeated.
 void Watch::note_taken_back(const Notification& call) {
   const int process = number_of_status(call.thread, "Tgid");
-  const bool is_dying = has_killed_all_ || is_dead(call.thread, milliseconds(0)) ||
+  const bool is_dying = has_signaled_all_ || is_dead(call.thread, milliseconds(0)) ||
                         injector_.has_killed(process) || injector_.has_sent_to(process);
   if (!is_dying) {
     gone_.push_back(watched_.stops + 1);
@@ -455,7 +456,7 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
   }
   if (answer != faults.end() && injector_.may_end(*answer)) {
     killed_threads_ += threads_of(who->process).size();
-    has_killed_all_ = has_killed_all_ || injector_.may_end_all(*answer);
+    has_signaled_all_ = has_signaled_all_ || injector_.may_end_all(*answer);
   }
   const bool is_answered =
       is_kept_out || (answer != faults.end() && injector_.inject(*answer, stopped));
@@ -504,7 +505,7 @@ void Watch::finish() {
 /// The calls of a process that a signal of another process ends vanish, one per thread, after its
 /// last call and before it is reaped. A crash may be the effect of a call that was repeated.
 void Watch::forgive_the_dead() {
-  if (!stops_take_back_ && !has_killed_all_) {
+  if (!stops_take_back_ && !has_signaled_all_) {
     gone_.insert(gone_.end(), gone_lately_, watched_.stops + 1);
   }
   for (const ProcessSeen& each : watched_.processes) {

@@ -80,7 +80,7 @@ int with_watchdog(const std::function<int()>& work, int died) {
   const int status = child < 0 ? 0 : status_of(child, signals);
   const bool has_ended = child > 0 && WIFEXITED(status);
   if (child > 0 && !has_ended) {
-    kill_descendants({.all = ours});
+    signal_descendants(SIGKILL, {.all = ours});
   }
   ::prctl(PR_SET_CHILD_SUBREAPER, was_reaper, 0, 0, 0);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);

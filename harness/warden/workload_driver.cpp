@@ -126,7 +126,7 @@ Status WorkloadDriver::start(const ServerWork& work) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     attend(work, Line(socket.get()));
-    kill_descendants();  // Otherwise they would count as processes of the server.
+    signal_descendants(SIGKILL);  // Otherwise they would count as processes of the server.
     return 0;
   });
   return process_ < 0 ? lastref::failure(std::errc{errno}, "a process") : ok();
