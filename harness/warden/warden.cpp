@@ -115,10 +115,10 @@ class Watch {
   std::optional<double> ended_at_;
   bool is_late_ = false;
   /// Calls that vanished before they were received: a signal interrupted them, or their threads
-  /// died. The first counter has those that a later call revealed, the second those since the last
-  /// received one.
-  std::vector<std::uint64_t> gone_;  ///< Per call that vanished: the number of the next call
-  std::uint64_t gone_lately_ = 0;
+  /// died. The number of the next call reveals each, and ENOENT once each, before or after that.
+  std::vector<std::uint64_t> gone_;   ///< Per call that vanished: the number of the next call
+  std::uint64_t gone_lately_ = 0;     ///< ENOENT came first.
+  std::uint64_t gone_announced_ = 0;  ///< ENOENT will come.
   /// Since then we have stopped a process; the kernel restarts the calls that this interrupted.
   bool stops_take_back_ = false;
   /// The number of threads that we have killed; each of them may have waited in a call.
@@ -184,6 +184,8 @@ void Watch::follow() {
       }
     } else if (!notifier_->has_anybody()) {
       ::poll(nullptr, 0, 1);  // They are about to be reaped.
+    } else if (call.error() == ENOENT && gone_announced_ > 0) {
+      --gone_announced_;
     } else if (call.error() == ENOENT) {
       ++gone_lately_;
     }
@@ -358,6 +360,7 @@ void Watch::note_gone(std::uint64_t calls) {
   if (!stops_take_back_ && !is_stopping && !has_signaled_all_) {
     gone_.insert(gone_.end(), calls, watched_.stops);
   }
+  gone_announced_ += calls - std::min(calls, gone_lately_);
   gone_lately_ = 0;
   stops_take_back_ = is_stopping;
 }
