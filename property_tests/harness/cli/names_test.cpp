@@ -1,6 +1,8 @@
 // names_test: which names a pattern matches, and which name is suggested for a mistyped one.
 #include "harness/cli/names.hpp"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -27,6 +29,43 @@ TEST(Names, a_star_is_any_text_and_a_question_mark_one_byte) {
   EXPECT_FALSE(matches("", "a"));
   EXPECT_FALSE(matches("unlink_race/", "unlink_race/two"));
   EXPECT_FALSE(matches("*b*a", "xaxxb"));
+}
+
+TEST(Names, brackets_are_one_byte_of_a_set) {
+  EXPECT_TRUE(matches("/tmp/job.[0-9]*", "/tmp/job.17"));
+  EXPECT_FALSE(matches("/tmp/job.[0-9]*", "/tmp/job.log"));
+  EXPECT_TRUE(matches("[!0-9]", "a"));
+  EXPECT_FALSE(matches("[^0-9]", "5"));
+  EXPECT_TRUE(matches("[]a-]]", "-]"));
+  EXPECT_TRUE(matches("[a\\]b]", "]"));
+  EXPECT_TRUE(matches("pipe:[", "pipe:["));
+  EXPECT_TRUE(matches("[!]", "[!]"));
+  EXPECT_FALSE(is_one_name("/tmp/[ab]"));
+  EXPECT_TRUE(is_one_name("/tmp/[ab"));
+  EXPECT_TRUE(is_one_name("/tmp/\\[ab]"));
+}
+
+/// glibc's fnmatch(3) matches nothing with a '\' or an open range at the end, and we match them.
+bool is_of_fnmatch(const std::string& pattern) {
+  return (pattern.size() - (pattern.find_last_not_of('\\') + 1)) % 2 == 0 &&
+         !pattern.ends_with('-');
+}
+
+RC_GTEST_PROP(NameProperties, a_pattern_matches_as_for_fnmatch, ()) {
+  const auto pattern =
+      *rc::gen::container<std::string>(rc::gen::elementOf(std::string("abc[[]]!-\\*?")));
+  const auto name = *rc::gen::container<std::string>(rc::gen::elementOf(std::string("abc[]!-")));
+  RC_PRE(is_of_fnmatch(pattern));
+  RC_ASSERT(matches(pattern, name) == (::fnmatch(pattern.c_str(), name.c_str(), 0) == 0));
+}
+
+RC_GTEST_PROP(NameProperties, the_pattern_of_a_name_matches_it_alone, ()) {
+  const auto letters = rc::gen::container<std::string>(rc::gen::elementOf(std::string("a[]*?\\")));
+  const std::string one = *letters;
+  const std::string other = *letters;
+  RC_ASSERT(is_one_name(pattern_of(one)));
+  RC_ASSERT(matches(pattern_of(one), one));
+  RC_ASSERT(matches(pattern_of(one), other) == (one == other));
 }
 
 RC_GTEST_PROP(NameProperties, a_pattern_made_of_pieces_of_a_name_matches_it, ()) {
