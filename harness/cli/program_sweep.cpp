@@ -24,6 +24,7 @@
 #include "harness/platform/names.hpp"
 #include "harness/platform/proc.hpp"
 #include "harness/program/program.hpp"
+#include "harness/report/bytes_in_json.hpp"
 #include "harness/report/json_members.hpp"
 #include "harness/scenario/pattern.hpp"
 #include "harness/warden/standard_input.hpp"
@@ -252,6 +253,7 @@ class ProgramSweep {
     run.said = read_file(log);
     run.report = Json::parse(read_file(json), nullptr, /*allow_exceptions=*/false);
     run.report = run.report.is_discarded() ? Json() : std::move(run.report);
+    read_text_as_bytes(run.report);
     run.has_ended = code && *code;
     run.exit = run.has_ended ? static_cast<Exit>(code->value()) : Exit::unusable;
     return run;

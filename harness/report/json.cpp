@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/report/bytes_in_json.hpp"
+
 namespace lastref::harness {
 namespace {
 
@@ -51,7 +53,8 @@ std::string to_json(const Report& report) {
   for (const Difference& difference : report.differences) {
     json["not_deterministic"].push_back(json_of(difference));
   }
-  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+  write_bytes_as_text(json);
+  return json.dump(2) + "\n";
 }
 
 }  // namespace lastref::harness

@@ -7,7 +7,7 @@
 
 namespace lastref::harness {
 
-/// One object, indented, with an end of line. Bytes that are not UTF-8 are replaced.
+/// One object, indented, with an end of line. For bytes that are not UTF-8, see bytes_in_json.
 std::string to_json(const Report& report);
 
 }  // namespace lastref::harness

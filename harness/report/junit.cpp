@@ -7,33 +7,16 @@
 #include <fmt/format.h>
 
 #include "harness/platform/names.hpp"
+#include "harness/report/bytes_in_json.hpp"
 
 namespace lastref::harness {
 namespace {
 
 /// The length of the UTF-8 character at the front, 0 if it is not one that XML allows.
-std::size_t size_of_character(std::string_view text) {
-  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) {
-    const bool allowed = (first >= 0x20 && first != 0x7f) || first == '\t' || first == '\n';
-    return allowed ? 1 : 0;
-  }
-  const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < size) {
-    return 0;
-  }
-  std::uint32_t code = first & (0xffU >> (size + 1));
-  for (std::size_t at = 1; at < size; ++at) {
-    if ((byte(at) & 0xc0U) != 0x80U) {
-      return 0;
-    }
-    code = code << 6U | (byte(at) & 0x3fU);
-  }
-  const bool overlong = (size == 3 && code < 0x800) || (size == 4 && code < 0x10000);
-  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-  const bool no_character = code == 0xfffe || code == 0xffff || code > 0x10ffff;
-  return overlong || surrogate || no_character ? 0 : size;
+std::size_t size_in_xml(std::string_view text) {
+  const char first = text.front();
+  const bool is_control = (first >= 0 && first < ' ') || first == 0x7f;
+  return is_control && first != '\t' && first != '\n' ? 0 : size_of_character(text);
 }
 
 void add_violations(const ViolationGroup& group, std::string& xml) {
@@ -111,7 +94,7 @@ struct Suite {
 std::string xml_of(std::string_view text) {
   std::string xml;
   while (!text.empty()) {
-    const std::size_t size = size_of_character(text);
+    const std::size_t size = size_in_xml(text);
     switch (size == 0 ? '\0' : text.front()) {
       case '\0':
         xml += '?';

@@ -10,6 +10,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "harness/explore/plans.hpp"
+#include "harness/report/bytes_in_json.hpp"
 #include "harness/report/campaign_results.hpp"
 #include "harness/report/json.hpp"
 #include "harness/report/junit.hpp"
@@ -354,6 +355,24 @@ RC_GTEST_PROP(JunitProperties, any_bytes_stay_well_formed, ()) {
   report.scenarios[0].sentence = bytes;
   const bool well_formed = elements_of(to_junit(report_of(report))).size() > 1;
   RC_ASSERT(well_formed);
+}
+
+RC_GTEST_PROP(JsonProperties, any_bytes_can_be_read_back, ()) {
+  const auto bytes = *rc::gen::container<std::string>(
+      rc::gen::element('a', '0', '9', '\0', '\\', '\xc3', '\xa9', '\xe9', '\xff'));
+  Report report{.fields = std::make_shared<const nlohmann::ordered_json>(
+                    nlohmann::ordered_json{{"names", {bytes}}})};
+  auto json = nlohmann::ordered_json::parse(to_json(report));
+  read_text_as_bytes(json);
+  RC_ASSERT(json["names"][0].get<std::string>() == bytes);
+}
+
+TEST(Json, has_text_as_it_is_and_other_bytes_as_digits) {
+  EXPECT_EQ(text_of_bytes("caf\xc3\xa9"), "caf\xc3\xa9");
+  EXPECT_EQ(text_of_bytes("caf\xe9"),
+            std::string_view("caf\0"
+                             "e9",
+                             6));
 }
 
 TEST(Xml, keeps_what_xml_may_carry_and_nothing_else) {
