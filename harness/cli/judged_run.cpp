@@ -202,8 +202,8 @@ std::string JudgedRun::faults_text() const {
 
 warden::ProgramEvidence JudgedRun::evidence() const {
   warden::ProgramEvidence evidence;
-  std::ranges::for_each(left, [&](const auto& each) { evidence.add_left(each); });
-  std::ranges::for_each(open, [&](const auto& each) { evidence.add_exposed(each); });
+  evidence.add_left(left);
+  evidence.add_exposed(open);
   const std::string since = fmt::format(
       "{} s after {}",
       options.grace,

@@ -79,7 +79,7 @@ struct SweptRun {
 /// The text without the numbers of threads and children: which of several equal ones it was differs
 /// from run to run.
 std::string without_numbers(std::string_view text) {
-  static constexpr std::string_view before[] = {"(thread ", "child.", "orphan."};
+  static constexpr std::string_view before[] = {"(thread ", "child.", "orphan.", ", and "};
   std::string kept;
   while (!text.empty()) {
     std::size_t length = 1;

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/scenario/pattern.hpp"
+#include "harness/warden/leftover_lines.hpp"
 
 namespace lastref::harness::warden {
 namespace {
@@ -32,18 +32,27 @@ std::string to_text(const Hung& hung) {
 
 ProgramEvidence::ProgramEvidence() = default;
 
-void ProgramEvidence::add_left(const Leftover& left) {
-  left_.push_back(pattern_of(left.path));
-  makers_[left_.back()] = fmt::format("({}), made by {}", left.kind, left.maker);
+void ProgramEvidence::add_left(const std::vector<Leftover>& left) {
+  for (const LeftoverLine& each : lines_of(left)) {
+    const std::string maker = fmt::format("({}), made by {}", each.kind, each.maker);
+    const auto [known, is_new] = makers_.emplace(each.pattern, maker);
+    if (is_new) {
+      left_.push_back(each.pattern);
+    } else {
+      known->second += "; " + maker;  // Several kinds in one folder have the same pattern.
+    }
+  }
 }
 
-void ProgramEvidence::add_exposed(const Leftover& exposed) {
-  add_fact("",
-           fact::exposed,
-           fmt::format("{} ({}), which other users can write to, made by {}",
-                       pattern_of(exposed.path),
-                       exposed.kind,
-                       exposed.maker));
+void ProgramEvidence::add_exposed(const std::vector<Leftover>& exposed) {
+  for (const LeftoverLine& each : lines_of(exposed)) {
+    add_fact("",
+             fact::exposed,
+             fmt::format("{} ({}), which other users can write to, made by {}",
+                         each.pattern,
+                         each.kind,
+                         each.maker));
+  }
 }
 
 void ProgramEvidence::add(const Stayed& stayed, std::string_view since) {

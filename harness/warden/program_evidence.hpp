@@ -20,9 +20,9 @@ class ProgramEvidence {
   ProgramEvidence();
 
   /// What it made and left, though it must not.
-  void add_left(const Leftover& left);
+  void add_left(const std::vector<Leftover>& left);
   /// What other users must not be able to write to.
-  void add_exposed(const Leftover& exposed);
+  void add_exposed(const std::vector<Leftover>& exposed);
   /// `since` is the event and the time after which it should have ended: "5 s after ..."
   void add(const Stayed& stayed, std::string_view since);
   void add(const Hung& hung);

@@ -14,6 +14,7 @@
 #include "harness/platform/child_process.hpp"
 #include "harness/platform/proc.hpp"
 #include "harness/warden/hang_detector.hpp"
+#include "harness/warden/leftover_lines.hpp"
 #include "harness/warden/locks.hpp"
 #include "harness/warden/program_evidence.hpp"
 #include "harness/warden/sysv.hpp"
@@ -324,11 +325,59 @@ TEST_F(Judges, descriptors_that_it_was_given_are_told) {
   EXPECT_THAT(watched.inherited, Not(Contains(std::to_string(kept.get()) + " (/dev/null)")));
 }
 
+/// Names that as many children left, one each.
+std::vector<Leftover> many(const std::string& folder, int count) {
+  std::vector<Leftover> all;
+  for (int at = 1; at <= count; ++at) {
+    const std::string path = folder + "/f" + std::to_string(at);
+    all.push_back({.path = path,
+                   .kind = "file",
+                   .maker = "child." + std::to_string(at) + "/openat(" + path + ")#1"});
+  }
+  return all;
+}
+
+TEST(LeftoverLines, of_many_names_of_a_kind_ten_are_listed) {
+  const std::vector<LeftoverLine> lines = lines_of(many("/tmp/[d]", 50'000));
+  ASSERT_THAT(lines, SizeIs(11));
+  EXPECT_EQ(lines[9].pattern, "/tmp/\\[d]/f10");
+  EXPECT_EQ(lines[10].pattern, "/tmp/\\[d]/*");
+  EXPECT_EQ(lines[10].kind, "file, and 49990 more");
+  EXPECT_EQ(lines[10].maker, "child.*/openat");
+  EXPECT_THAT(lines_of(many("/tmp", 10)), SizeIs(10));
+}
+
+TEST(LeftoverLines, are_bounded_for_any_number_of_folders) {
+  std::vector<Leftover> all;
+  for (int at = 0; at < 5000; ++at) {
+    const std::string path = "/tmp/d" + std::to_string(at) + "/a";
+    all.push_back({.path = path, .kind = "file", .maker = "root/creat(" + path + ")#1"});
+  }
+  const std::vector<LeftoverLine> lines = lines_of(all);
+  ASSERT_THAT(lines, SizeIs(101));
+  EXPECT_EQ(lines[100].pattern, "*");
+  EXPECT_EQ(lines[100].kind, "file, and 4900 more");
+}
+
+TEST(EvidenceOfProgram, has_one_finding_for_each_pattern) {
+  std::vector<Leftover> all = many("/tmp", 20);
+  for (const Leftover& each : many("/tmp", 20)) {
+    all.push_back({.path = each.path + "d", .kind = "folder", .maker = "root/mkdir(x)#1"});
+  }
+  ProgramEvidence evidence;
+  evidence.add_left(all);
+  const std::vector<Finding> findings = judge_by("no-leak", evidence.evidence()).findings;
+  ASSERT_THAT(findings, SizeIs(21));
+  EXPECT_EQ(findings[20].seen,
+            "/tmp/* (file, and 10 more), made by child.*/openat; (folder, and 10 more), made by "
+            "root/mkdir");
+}
+
 TEST(EvidenceOfProgram, is_judged_by_the_general_oracles) {
   const std::string long_name(300, 'a');
   ProgramEvidence evidence;
-  evidence.add_left({.path = "/tmp/left", .kind = "file", .maker = "root/mkdir(/tmp/left)#1"});
-  evidence.add_exposed({.path = "/tmp/open", .kind = "file", .maker = "root/mkdir(/tmp/open)#1"});
+  evidence.add_left({{.path = "/tmp/left", .kind = "file", .maker = "root/mkdir(/tmp/left)#1"}});
+  evidence.add_exposed({{.path = "/tmp/open", .kind = "file", .maker = "root/mkdir(/tmp/open)#1"}});
   Stayed stayed{.process = {}, .is_zombie = true, .locks = {"/tmp/lock"}};
   stayed.process.role = "child.1";
   stayed.process.title = "sh";
