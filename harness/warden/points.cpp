@@ -45,6 +45,50 @@ std::optional<std::string> common_pattern(const std::string& one, const std::str
   return pattern_of(one.substr(0, start)) + '*' + pattern_of(one.substr(one.size() - end));
 }
 
+/// The names of a call, to find the most similar one without a comparison with each. A name is in
+/// the index once for each of its beginnings that end between words, sorted by that, and then by the
+/// bytes of the name from its end.
+class NameIndex {
+ public:
+  void insert(const std::string& name) {
+    for_each_beginning(name, [&](std::string key) { names_.emplace(std::move(key), name); });
+  }
+
+  /// A pattern that matches `name` and the most similar one of the index; empty: none is similar.
+  std::string common_pattern_of(const std::string& name, std::uint64_t& comparisons) const {
+    std::string best;
+    for_each_beginning(name, [&](const std::string& key) {
+      // Of the names with this beginning, those before and after it have the longest common ending.
+      auto next = names_.lower_bound(key);
+      for (int side = 0; side < 2 && next != names_.end(); ++side) {
+        ++comparisons;
+        std::string pattern = common_pattern(name, next->second).value_or("");
+        if (pattern.size() > best.size()) {
+          best = std::move(pattern);
+        }
+        if (next == names_.begin()) {
+          break;
+        }
+        --next;
+      }
+    });
+    return best;
+  }
+
+ private:
+  template <typename Action>
+  static void for_each_beginning(const std::string& name, const Action& action) {
+    const std::string reversed(name.rbegin(), name.rend());
+    for (std::size_t end = 2; end <= name.size(); ++end) {
+      if (!is_in_word(name[end - 1])) {
+        action(name.substr(0, end) + '\0' + reversed);
+      }
+    }
+  }
+
+  std::map<std::string, std::string> names_;
+};
+
 /// Maps the names of one run to those of another. If the runs diverge, a name that only this run
 /// has is matched with the most similar one that only the other run has at the same call.
 class NameMatcher {
@@ -55,8 +99,7 @@ class NameMatcher {
       here.insert(call.object);
     }
     for (const CallSeen& call : other) {
-      there_.insert(call.object);
-      if (!here.contains(call.object)) {
+      if (there_.insert(call.object).second && !here.contains(call.object)) {
         only_there_[call.call].insert(call.object);
       }
     }
@@ -64,19 +107,14 @@ class NameMatcher {
 
   void learn(const std::string& name, const std::string& pattern) { known_[name] = pattern; }
 
-  std::string pattern_for(const CallSeen& call) {
+  std::string pattern_for(const CallSeen& call, std::uint64_t& comparisons) {
     if (const auto known = known_.find(call.object); known != known_.end()) {
       return known->second;
     }
-    std::string best;
-    if (!there_.contains(call.object)) {
-      for (const std::string& each : only_there_[call.call]) {
-        std::string pattern = common_pattern(call.object, each).value_or("");
-        if (pattern.size() > best.size()) {
-          best = std::move(pattern);
-        }
-      }
-    }
+    const std::string best =
+        there_.contains(call.object)
+            ? ""
+            : only_there_[call.call].common_pattern_of(call.object, comparisons);
     if (best.empty()) {
       return pattern_of(call.object);
     }
@@ -86,7 +124,7 @@ class NameMatcher {
 
  private:
   std::set<std::string_view> there_;
-  std::map<std::string_view, std::set<std::string>> only_there_;  ///< By call
+  std::map<std::string_view, NameIndex> only_there_;  ///< By call
   std::map<std::string, std::string> known_;
 };
 
@@ -121,19 +159,28 @@ std::string difference_at(std::string_view role,
                      name_of(other));
 }
 
-/// A pattern may also match calls with other names.
-void count_again(std::vector<Point>& points, const std::vector<CallSeen>& run) {
-  for (std::size_t at = 0; at < points.size(); ++at) {
-    Point& point = points[at];
-    if (point.k != 0) {
+/// A pattern may also match calls with other names. Equal patterns are compared once with each call.
+void count_again(Points& points, const std::vector<CallSeen>& run) {
+  using Counts = std::map<std::string, std::uint64_t>;  // By pattern
+  std::map<std::pair<std::string_view, std::string_view>, Counts> counts;
+  for (const Point& point : points.all) {
+    if (point.k == 0) {
+      counts[{point.role, point.call}][point.object] = 0;
+    }
+  }
+  for (std::size_t at = 0; at < points.all.size(); ++at) {
+    Point& point = points.all[at];
+    const auto found = counts.find({point.role, point.call});
+    if (found == counts.end()) {
       continue;
     }
-    const auto fits = [&](const CallSeen& call) {
-      return call.role == point.role && call.call == point.call &&
-             matches(point.object, call.object);
-    };
-    point.k = static_cast<std::uint64_t>(
-        std::count_if(run.begin(), run.begin() + static_cast<std::ptrdiff_t>(at) + 1, fits));
+    for (auto& [pattern, count] : found->second) {
+      ++points.comparisons;
+      count += matches(pattern, run[at].object) ? 1U : 0U;
+    }
+    if (point.k == 0) {
+      point.k = found->second[point.object];
+    }
   }
 }
 
@@ -166,7 +213,7 @@ Points points_of(const std::vector<CallSeen>& run, const std::vector<CallSeen>& 
       matcher.learn(call.object, *pattern);
     } else {
       note(call.role, at, &call, twin);
-      pattern = matcher.pattern_for(call);
+      pattern = matcher.pattern_for(call, points.comparisons);
     }
     const bool is_exact = is_one_name(*pattern);
     points.all.push_back({.role = call.role,
@@ -180,7 +227,7 @@ Points points_of(const std::vector<CallSeen>& run, const std::vector<CallSeen>& 
       note(role, made[role], nullptr, more);
     }
   }
-  count_again(points.all, run);
+  count_again(points, run);
   return points;
 }
 

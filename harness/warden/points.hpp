@@ -26,6 +26,8 @@ struct Points {
   std::vector<Point> all;
   /// The first call by which the runs differ in more than a part of a name; empty: no such call.
   std::string difference;
+  /// Of pairs of names. It increases with the number of names, not with its square.
+  std::uint64_t comparisons = 0;
 };
 
 /// The points of one run, compared with another run of the same program. A part of a name that

@@ -1,6 +1,8 @@
 // points_test: names of calls that mean the same in the next run of a program.
 #include "harness/warden/points.hpp"
 
+#include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -94,6 +96,36 @@ TEST(Points, leave_out_words_behind_a_difference_too) {
                           "root/unlink(/t/psm_*)#1",
                           "root/mkdir(/t/pool-*/a)#1",
                           "root/mkdir(/t/kept)#1"));
+}
+
+/// A run that makes files with random names, after a first call that differs from other runs.
+std::vector<CallSeen> with_random_names(std::size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<CallSeen> run = {call("root", "mkdir", "/t/run-" + std::to_string(seed) + "/first")};
+  run.resize(seed == 1 ? 0 : 1);
+  for (std::size_t at = 0; at < count; ++at) {
+    std::string name = at % 2 == 0 ? "/t/job." : "/t/log.";
+    for (int letter = 0; letter < 8; ++letter) {
+      name += static_cast<char>('a' + random() % 26);
+    }
+    run.push_back(call("root", "openat", name + (at % 3 == 0 ? ".tmp" : ".out")));
+  }
+  return run;
+}
+
+TEST(Points, of_random_names_are_found_without_comparing_each_with_each) {
+  const auto compared = [](std::size_t count) {
+    const Points points = points_of(with_random_names(count, 1), with_random_names(count, 2));
+    EXPECT_THAT(points.difference, HasSubstr("call 1 of root"));
+    std::set<std::string> patterns;
+    for (const Point& each : points.all) {
+      patterns.insert(each.object);
+    }
+    EXPECT_THAT(patterns,
+                ElementsAre("/t/job.*.out", "/t/job.*.tmp", "/t/log.*.out", "/t/log.*.tmp"));
+    return points.comparisons;
+  };
+  EXPECT_LE(compared(8000), 5 * compared(2000));
 }
 
 using PointsOf = WardenTest;
