@@ -298,6 +298,12 @@ class Run {
   void name_points(JudgedRun& report) {
     std::cerr << "one more run, for names that are the same in each run\n" << std::flush;
     std::uint64_t perturbed = 0;
+    // It has to find the files that the first one found.
+    const auto again = warden::make_private_again(folders_);
+    if (!again) {
+      invocation_.refuse("run: --private: " + describe(again.error()));
+      return;
+    }
     const auto other = report.watched.interrupted ? std::nullopt : judged(perturbed);
     report.points =
         points_of(report.watched.calls, other ? other->watched.calls : report.watched.calls);

@@ -1,6 +1,7 @@
 #include "harness/warden/private_folders.hpp"
 
 #include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -125,6 +126,22 @@ Result<PrivateWorld> make_private(const std::vector<PrivateFolder>& folders) {
                    "the working folder is below it: " + working_folder.string());
   }
   return world;
+}
+
+Result<PrivateWorld> make_private_again(const std::vector<PrivateFolder>& folders) {
+  std::error_code error;
+  const auto working_folder = std::filesystem::current_path(error);
+  for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder) {
+    if (is_folder(folder->path) && ::umount2(folder->path.c_str(), MNT_DETACH) != 0) {
+      return failure(std::errc{errno}, folder->path);
+    }
+  }
+  // It may be in a folder that is detached now.
+  std::filesystem::current_path(working_folder, error);
+  if (error) {
+    return failure(std::errc{error.value()}, working_folder.string());
+  }
+  return make_private(folders);
 }
 
 }  // namespace lastref::harness::warden

@@ -46,4 +46,8 @@ Result<PrivateFolder> parse_private_folder(std::string_view text);
 /// before.
 Result<PrivateWorld> make_private(const std::vector<PrivateFolder>& folders);
 
+/// The same, as if the folders had not been private yet: what was written to them is not in the new
+/// ones. The old world can still be listed.
+Result<PrivateWorld> make_private_again(const std::vector<PrivateFolder>& folders);
+
 }  // namespace lastref::harness::warden
