@@ -224,7 +224,7 @@ warden::ProgramEvidence JudgedRun::evidence() const {
             "{} {}: {}\n{}", each.option, harness::quoted(each.command), each.how, each.output));
   }
   for (const std::string& each : other_products) {
-    evidence.add_refuted("refuted: with exit 0 the product is that of a clean run", each);
+    evidence.add_refuted(std::string(claim_of_product), each);
   }
   if (ends_unexpectedly()) {
     evidence.add_refuted("refuted: the program ends as --expect-exit says",

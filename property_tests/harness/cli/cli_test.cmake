@@ -326,6 +326,12 @@ if(doctor MATCHES "works +an overlay")
     run --sweep --first -- sh -c "${swept}")
   shows(2 "two runs without faults leave different" run --sweep --same /tmp/lastref-product --
     sh -c "echo $$ > /tmp/lastref-product")
+  # Its folder is no copy, so the product of its fifth run and later is another one, as if the time
+  # were in it: no fault is the cause.
+  file(REMOVE ${FOLDER}-runs)
+  set(swept "echo x >> ${FOLDER}-runs\; echo $(($(wc -l < ${FOLDER}-runs) > 4)) >out")
+  shows(0 "NOT COMPARED +[^\n]*/out has another content.* 0 findings"
+    run --sweep -- sh -c "${swept}")
   # The second run of --list finds what the first one found, so that it makes the same names.
   set(listed "test ! -e out && t=\$(mktemp out.XXXX) && mv \$t out")
   shows(1 "rename[a-z0-9]*[(]${FOLDER}/base/out[.][*][)]#1.*LEFT BEHIND +${FOLDER}/base/out "
