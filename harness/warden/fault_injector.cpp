@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/user.h>
@@ -50,7 +51,15 @@ std::size_t free_space_of(int descriptor) {
   return ::poll(&item, 1, 0) == 1 && item.revents == POLLOUT ? PIPE_BUF : 0;
 }
 
-/// Why this error cannot happen in this call that opens or removes a name; empty if it can.
+bool creates_namespace(const StoppedCall& at) {
+  constexpr std::uint64_t kinds = CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS |
+                                  CLONE_NEWPID | CLONE_NEWUSER | CLONE_NEWUTS;
+  const std::uint64_t given = argument(at.call, 0);
+  return ((at.row.name == "clone3" ? word_at(at.call.thread, given) : given) & kinds) != 0;
+}
+
+/// Why this error cannot happen in this call that opens or removes a name, or starts a process;
+/// empty if it can.
 std::string_view misfit_of_flags(int error, const StoppedCall& at) {
   const auto is_one_of = [error](std::initializer_list<int> errors) {
     return std::ranges::find(errors, error) != errors.end();
@@ -60,6 +69,11 @@ std::string_view misfit_of_flags(int error, const StoppedCall& at) {
     return is_folder && error == EISDIR                   ? "the call removes a folder"
            : !is_folder && is_one_of({EEXIST, ENOTEMPTY}) ? "the call removes no folder"
                                                           : "";
+  }
+  if (at.row.name.starts_with("clone")) {
+    // clone(2): they are about the depth and the number of namespaces.
+    return is_one_of({ENOSPC, EUSERS}) && !creates_namespace(at) ? "the call creates no namespace"
+                                                                 : "";
   }
   if (at.row.flags < 0) {
     return "";

@@ -174,6 +174,8 @@ TEST_F(Faults, that_such_flags_never_give_do_not_strike) {
   EXPECT_FALSE(strikes("rm " + in("a"), "unlinkat(" + in("a") + ") fail_once ENOTEMPTY"));
   EXPECT_FALSE(strikes("echo >/dev/null", "write(/dev/null) fail_once ENOSPC"));
   EXPECT_FALSE(strikes("cat /proc/version >/dev/null", "openat(/proc/version) fail_once EDQUOT"));
+  EXPECT_FALSE(strikes("(exit 0); exit 0", "clone fail_once ENOSPC"));
+  EXPECT_TRUE(strikes("(exit 0); exit 0", "clone fail_once EAGAIN"));
 }
 
 TEST_F(Faults, that_were_not_injected_say_why) {
