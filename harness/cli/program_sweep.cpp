@@ -154,6 +154,7 @@ class ProgramSweep {
     world_.sweep = false;
     std::error_code error;
     const std::string here = fs::current_path(error);
+    here_ = here == "/" ? here : here + '/';
     folders_ = {"/dev/shm", "/tmp", "/var/tmp"};
     is_private_ = options_.private_folders.empty();
     if (is_private_) {
@@ -311,6 +312,14 @@ class ProgramSweep {
           seen.substr(0, is_absolute ? end : std::min<std::size_t>(end, 1));
       text += is_absolute ? pattern_of_point(std::string(name)) : std::string(name);
       seen.remove_prefix(name.size());
+    }
+    return text;
+  }
+
+  /// The same text in each checkout of a project
+  std::string without_folder(std::string text) const {
+    for (std::size_t at = text.find(here_); at != std::string::npos; at = text.find(here_, at)) {
+      text.erase(at, here_.size());
     }
     return text;
   }
@@ -490,8 +499,8 @@ class ProgramSweep {
                                group.confirmed,
                                confirmations + 1,
                                others),
-           .fingerprint =
-               fingerprint_of(program, group.shown.claim, without_numbers(group.shown.seen)),
+           .fingerprint = fingerprint_of(
+               program, group.shown.claim, without_numbers(without_folder(group.shown.seen))),
            .repeats = group.confirmed > 1,
            .replay = command_of(world_, {text_of_fault(group.faults.front())})},
           "");
@@ -526,6 +535,7 @@ class ProgramSweep {
   TemporaryFolder folder_;
   RunVerbOptions world_;     ///< The options of each run
   bool is_private_ = false;  ///< Runs side by side share nothing.
+  std::string here_;         ///< The working folder, with a slash at the end
   std::vector<std::string> folders_;
   std::vector<warden::Point> points_;
   std::vector<std::string> products_;  ///< That must be as in a clean run

@@ -348,6 +348,19 @@ reason = 'issue 12'
 ")
   shows(1 "VIOLATION swept.*swept +[0-9]+ of.*quiet +7 of 7.*NO LONGER SEEN quiet.*1 new finding"
     run --suite ${FOLDER}/suite.toml)
+  # A known finding is known in each checkout.
+  set(fingerprints)
+  foreach(checkout one two)
+    file(MAKE_DIRECTORY ${FOLDER}/${checkout})
+    file(COPY ${FOLDER}/suite.toml DESTINATION ${FOLDER}/${checkout})
+    shows(1 "fingerprint" run --suite ${FOLDER}/${checkout}/suite.toml --story swept --first)
+    string(REGEX MATCH "fingerprint +[0-9a-f]+" fingerprint "${said}")
+    list(APPEND fingerprints "${fingerprint}")
+  endforeach()
+  list(REMOVE_DUPLICATES fingerprints)
+  if(NOT fingerprints MATCHES "^[^;]+$")
+    message(SEND_ERROR "the folder of a suite changes its fingerprints: ${fingerprints}")
+  endif()
   set(ENV{GITHUB_ACTIONS} true)
   shows(1 "\"uri\": \"[^\"]*suite.toml\".*::error title=swept%3A no-leak::no-leak: "
     run --suite ${FOLDER}/suite.toml --first --sarif -)
