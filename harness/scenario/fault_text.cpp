@@ -119,14 +119,15 @@ std::optional<CallRange> parse_range(string_view text, string_view dash, string_
   return first && last && *first <= *last ? std::optional(CallRange{*first, *last}) : std::nullopt;
 }
 
-bool is_of_strace(string_view text) noexcept {
+bool is_in_syntax_of_strace(string_view text) noexcept {
   return text.find(' ') == string_view::npos && text.find(':') != string_view::npos;
 }
 
 /// "openat:error=ENOSPC:when=3". strace(1), inject
 Result<FaultText> parse_as_strace(string_view text) {
   FaultText fault{.site = {.call = text.substr(0, text.find(':'))},
-                  .action = {.kind = FaultKind::fail_once}};
+                  .action = {.kind = FaultKind::fail_once},
+                  .is_of_strace = true};
   CallRange calls{.last = CallRange::no_end};
   text.remove_prefix(fault.site.call.size());
   while (!text.empty()) {
@@ -163,7 +164,7 @@ Result<FaultText> parse_native(string_view text, FaultWhere where) {
   }
   LASTREF_TRY(action, parse_action(text.substr(space + 1), where));
   LASTREF_TRY(site, parse_site_text(text.substr(0, space)));
-  return FaultText{.site = site, .action = action};
+  return FaultText{.site = site, .action = action, .is_of_strace = false};
 }
 
 }  // namespace
@@ -214,7 +215,7 @@ Result<SiteText> parse_site_text(string_view text) {
 }
 
 Result<FaultText> parse_fault_text(string_view text, FaultWhere where) {
-  const bool is_strace = is_of_strace(text);
+  const bool is_strace = is_in_syntax_of_strace(text);
   if (is_strace && where != FaultWhere::watched) {
     return refused(std::string(text) + ": only lastref run takes the syntax of strace");
   }
@@ -253,6 +254,18 @@ std::string to_text(const FaultAction& action) {
 }
 
 std::string to_text(const FaultText& fault) {
+  if (fault.is_of_strace) {
+    const CallRange calls = fault.site.calls.value_or(CallRange{});
+    const bool has_end =
+        calls.last != CallRange::no_end && fault.action.kind != FaultKind::fail_always;
+    const std::string end = !has_end                    ? "+"
+                            : calls.last == calls.first ? ""
+                                                        : ".." + std::to_string(calls.last);
+    return std::string(fault.site.call) +
+           (is_kill(fault.action.kind) ? ":signal=KILL"
+                                       : ":error=" + name_of_error(fault.action.error)) +
+           ":when=" + std::to_string(calls.first) + end;
+  }
   return to_text(fault.site) + ' ' + to_text(fault.action);
 }
 

@@ -50,6 +50,8 @@ struct SiteText {
 struct FaultText {
   SiteText site;
   FaultAction action;
+  /// Counts the calls of each thread, as strace(1) does, and is written in its syntax.
+  bool is_of_strace = false;
 };
 
 /// The kinds that exist there, for messages: "kill_before [whole_tree], ..., fail_once ERROR, ...".

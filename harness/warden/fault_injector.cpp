@@ -102,6 +102,18 @@ std::string_view folder_of(std::string_view name) {
   return name.substr(0, std::min(name.rfind('/'), name.size()));
 }
 
+/// "; child.1 died of SIGKILL" if a process that the fault is for was ended by a signal.
+std::string how_it_died(const TreeFault& fault, const std::vector<ProcessSeen>& all) {
+  const auto died = std::ranges::find_if(all, [&](const ProcessSeen& each) {
+    return each.wait_status && WIFSIGNALED(*each.wait_status) &&
+           (matches(fault.role, each.role) || matches(fault.role, each.title));
+  });
+  return died == all.end()
+             ? ""
+             : fmt::format(
+                   "; {} died of SIG{}", died->role, name_of_signal(WTERMSIG(*died->wait_status)));
+}
+
 FaultEffect effect_of(const TreeFault& fault) noexcept {
   return row_of(fault.action.kind).effect;
 }
@@ -146,6 +158,7 @@ FaultInjector::FaultInjector(const std::vector<TreeFault>& faults, bool takes_un
     : faults_(faults),
       takes_unlikely_(takes_unlikely),
       seen_(faults.size()),
+      seen_of_threads_(faults.size()),
       struck_(faults.size()),
       first_struck_(faults.size()),
       strikes_(faults.size()),
@@ -188,19 +201,36 @@ FaultInjector::Fit FaultInjector::fit_of(const TreeFault& fault, const StoppedCa
                                                                           : Fit::fits;
 }
 
+std::uint64_t FaultInjector::count(std::size_t fault, const StoppedCall& at) {
+  const std::uint64_t of_all = ++seen_[fault].back();
+  return faults_[fault].is_of_strace ? ++seen_of_threads_[fault][{at.seen.role, at.call.thread}]
+                                     : of_all;
+}
+
+std::uint64_t FaultInjector::most_counted(std::size_t fault) const {
+  std::uint64_t most = faults_[fault].is_of_strace ? 0 : seen_[fault].back();
+  for (const auto& [thread, calls] : seen_of_threads_[fault]) {
+    most = std::max(most, calls);
+  }
+  return most;
+}
+
 std::string FaultInjector::why_never_due(std::size_t index,
                                          const std::vector<ProcessSeen>& all) const {
   const TreeFault& fault = faults_[index];
-  const auto count = [&](Fit fit) { return seen_[index][static_cast<std::size_t>(fit)]; };
-  if (const std::uint64_t matching = count(Fit::fits); matching > 0) {
-    return fmt::format(
-        "such a call was made {}, so there was no {}", times(matching), ordinal(fault.k));
+  const auto seen = [&](Fit fit) { return seen_[index][static_cast<std::size_t>(fit)]; };
+  if (const std::uint64_t matching = most_counted(index); matching > 0) {
+    return fmt::format("such a call was made {}{}, so there was no {}{}",
+                       times(matching),
+                       fault.is_of_strace ? " by one thread" : "",
+                       ordinal(fault.k),
+                       how_it_died(fault, all));
   }
-  if (count(Fit::one_byte) > 0) {
+  if (seen(Fit::one_byte) > 0) {
     return "the call wrote a single byte, which has no half";
   }
   const std::string maker = fault.role == "*" ? "the program" : fault.role;
-  if (const std::uint64_t others = count(Fit::other_object); others > 0) {
+  if (const std::uint64_t others = seen(Fit::other_object); others > 0) {
     return fmt::format(
         "{} made the call {} {}, but not with this object", maker, fault.call, times(others));
   }
@@ -210,16 +240,17 @@ std::string FaultInjector::why_never_due(std::size_t index,
   if (!is_there) {
     return fmt::format("no process had the role {}; --list prints the roles", fault.role);
   }
-  return fault.call.starts_with("execve") && count(Fit::other_role) > 0
+  return fault.call.starts_with("execve") && seen(Fit::other_role) > 0
              ? fmt::format("a process is called {} only after this call", fault.role)
-             : fmt::format("{} never made the call {}", maker, fault.call);
+             : fmt::format(
+                   "{} never made the call {}{}", maker, fault.call, how_it_died(fault, all));
 }
 
 std::vector<std::string> FaultInjector::reasons(const std::vector<ProcessSeen>& all) const {
   std::vector<std::string> reasons = reasons_;
   for (std::size_t index = 0; index < reasons.size(); ++index) {
     if (!struck_[index] && reasons[index].empty()) {
-      reasons[index] = seen_[index].back() < faults_[index].k
+      reasons[index] = most_counted(index) < faults_[index].k
                            ? why_never_due(index, all)
                            : "a signal interrupted the call, or its process died";
     }
@@ -236,10 +267,11 @@ std::vector<std::size_t> FaultInjector::due(const StoppedCall& at) {
   for (std::size_t index = 0; index < faults_.size(); ++index) {
     const TreeFault& fault = faults_[index];
     const Fit fit = fit_of(fault, at);
-    const std::uint64_t hit = ++seen_[index][static_cast<std::size_t>(fit)];
     if (fit != Fit::fits) {
+      ++seen_[index][static_cast<std::size_t>(fit)];
       continue;
     }
+    const std::uint64_t hit = count(index, at);
     if (hit < fault.k || hit > fault.last) {
       continue;
     }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -138,6 +139,10 @@ class FaultInjector {
   /// How a call compares with a fault, in the order in which it is checked.
   enum class Fit : std::uint8_t { other_call, other_role, other_object, one_byte, fits };
   static Fit fit_of(const TreeFault& fault, const StoppedCall& at);
+  /// Counts the call; the number that the fault compares with its own.
+  std::uint64_t count(std::size_t fault, const StoppedCall& at);
+  /// The largest number that count() has returned
+  std::uint64_t most_counted(std::size_t fault) const;
   std::string why_never_due(std::size_t fault, const std::vector<ProcessSeen>& all) const;
   /// Why this fault does not apply to this call; empty: it applies.
   std::string refusal_of(const TreeFault& fault, const StoppedCall& at) const;
@@ -159,6 +164,8 @@ class FaultInjector {
   UnrelatedChildren unrelated_;
   /// Per fault: the number of calls with each result of the comparison.
   std::vector<std::array<std::uint64_t, 5>> seen_;
+  /// Per fault that counts per thread: the number of calls of each, by its process and its number
+  std::vector<std::map<std::pair<std::string, int>, std::uint64_t>> seen_of_threads_;
   std::vector<bool> struck_;
   std::vector<std::string> first_struck_;
   std::vector<std::uint64_t> strikes_;

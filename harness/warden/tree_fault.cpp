@@ -46,7 +46,8 @@ Result<TreeFault> parse_tree_fault(string_view text) {
                         .object = std::string(site.object.value_or("*")),
                         .k = calls.first,
                         .last = is_always ? TreeFault::no_end : calls.last,
-                        .action = parsed.action};
+                        .action = parsed.action,
+                        .is_of_strace = parsed.is_of_strace};
   const SyscallRow* const row = syscall_named(fault.call);
   if (row == nullptr) {
     return wrong(
@@ -67,7 +68,8 @@ std::string to_text(const TreeFault& fault) {
                .call = fault.call,
                .object = fault.object,
                .calls = CallRange{.first = fault.k, .last = is_always ? fault.k : fault.last}},
-      .action = fault.action});
+      .action = fault.action,
+      .is_of_strace = fault.is_of_strace});
 }
 
 }  // namespace lastref::harness::warden

@@ -8,7 +8,7 @@
 //   root/flock stop                                  it is stopped when it has its lock
 //   root/mkdir send_sigterm                          it gets SIGTERM when the folder exists
 //   openat(/dev/shm/a) outsider_unlink               an outsider removes the name just before
-//   openat:error=ENOSPC:when=3                       strace(1) syntax
+//   openat:error=ENOSPC:when=3                       strace(1) syntax: the third of each thread
 //
 // A text that leaves out the role or the object means any; without a number, the first such call.
 #pragma once
@@ -32,6 +32,7 @@ struct TreeFault {
   std::uint64_t k = 1;       ///< The first matching call that it applies to
   std::uint64_t last = 1;    ///< and the last one
   FaultAction action = {};
+  bool is_of_strace = false;  ///< Counts the calls of each thread, not those of all processes
 
   bool operator==(const TreeFault&) const = default;
 };

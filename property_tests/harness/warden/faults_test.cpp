@@ -178,6 +178,32 @@ TEST_F(Faults, that_such_flags_never_give_do_not_strike) {
   EXPECT_TRUE(strikes("(exit 0); exit 0", "clone fail_once EAGAIN"));
 }
 
+TEST_F(Faults, in_the_syntax_of_strace_count_the_calls_of_each_process) {
+  const std::string text = "mkdir " + in("a") + "; mkdir " + in("b") + " " + in("c") +
+                           " 2>/dev/null; mkdir " + in("d") + "; exit 0";
+  EXPECT_THAT(script(text, {"mkdir:error=ENOSPC:when=2"}).struck_at,
+              ElementsAre("child.2/mkdir(" + in("c") + ")"));
+  EXPECT_FALSE(is_there(in("c")));
+  empty(folder);
+  EXPECT_THAT(script(text, {"mkdir#2 fail_once ENOSPC"}).struck_at,
+              ElementsAre("child.2/mkdir(" + in("b") + ")"));
+  empty(folder);
+  const Watched watched = script(text, {"mkdir:error=ENOSPC:when=3..4"});
+  EXPECT_THAT(watched.reasons,
+              ElementsAre("such a call was made 2 times by one thread, so there was no 3rd"));
+}
+
+TEST_F(Faults, of_a_process_that_died_before_say_so) {
+  const Watched watched = script("mkdir " + in("a") + "; kill -TERM $$; mkdir " + in("b"),
+                                 {"sh/mkdir fail_once ENOSPC", "mkdir#2 fail_once ENOSPC"});
+  if (!watched.processes.front().wait_status) {
+    GTEST_SKIP() << "this kernel does not report how children of others died";
+  }
+  EXPECT_THAT(watched.reasons,
+              ElementsAre("sh never made the call mkdir; root died of SIGTERM",
+                          "such a call was made once, so there was no 2nd; root died of SIGTERM"));
+}
+
 TEST_F(Faults, that_were_not_injected_say_why) {
   const Watched watched = script("mkdir " + in("a") + "; mkdir " + in("b") + "; exit 0",
                                  {"mkdir#3 fail_once ENOSPC",

@@ -62,26 +62,30 @@ TEST(TreeFaults, read_as_they_are_written) {
         .object = "*",
         .k = 3,
         .last = 3,
-        .action = {.kind = FaultKind::fail_once, .error = ENOSPC}}},
+        .action = {.kind = FaultKind::fail_once, .error = ENOSPC},
+        .is_of_strace = true}},
       {"openat:error=EIO",
        {.role = "*",
         .call = "openat",
         .object = "*",
         .k = 1,
         .last = TreeFault::no_end,
-        .action = {.kind = FaultKind::fail_always, .error = EIO}}},
+        .action = {.kind = FaultKind::fail_always, .error = EIO},
+        .is_of_strace = true}},
       {"write:error=EIO:when=3+",
        {.call = "write",
         .k = 3,
         .last = TreeFault::no_end,
-        .action = {.kind = FaultKind::fail_always, .error = EIO}}},
+        .action = {.kind = FaultKind::fail_always, .error = EIO},
+        .is_of_strace = true}},
       {"write:error=EIO:when=3..7",
        {.call = "write",
         .k = 3,
         .last = 7,
-        .action = {.kind = FaultKind::fail_once, .error = EIO}}},
+        .action = {.kind = FaultKind::fail_once, .error = EIO},
+        .is_of_strace = true}},
       {"rename:signal=KILL:when=2",
-       {.role = "*", .call = "rename", .object = "*", .k = 2, .last = 2}},
+       {.role = "*", .call = "rename", .object = "*", .k = 2, .last = 2, .is_of_strace = true}},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.text);
@@ -155,6 +159,12 @@ RC_GTEST_PROP(TreeFaults, what_is_printed_is_parsed, ()) {
         fault.last == TreeFault::no_end ? FaultKind::fail_always : FaultKind::fail_once;
   }
   fault.action.whole_tree = row.effect == FaultEffect::kill && *rc::gen::arbitrary<bool>();
+  const bool is_for_strace = row.effect == FaultEffect::fail || row.kind == FaultKind::kill_before;
+  if (is_for_strace && *rc::gen::arbitrary<bool>()) {
+    fault.is_of_strace = true;
+    fault.role = fault.object = "*";
+    fault.action.whole_tree = false;
+  }
   const auto parsed = parse_tree_fault(to_text(fault));
   if (!parsed) {
     // Not every call can have such a fault.
