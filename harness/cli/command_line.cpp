@@ -268,6 +268,14 @@ CLI::App* add_list(CLI::App& app, ListOptions& options) {
   return verb;
 }
 
+CLI::App* add_merge(CLI::App& app, MergeOptions& options) {
+  CLI::App* verb = app.add_subcommand(
+      "merge", "One report on the folders that the shards of a sweep or suite wrote with --output");
+  verb->add_option("folders", options.folders, "The folders")->required();
+  add_report_files(*verb, options.files);
+  return verb;
+}
+
 CLI::App* add_replay(CLI::App& app, ReplayOptions& options) {
   CLI::App* verb = app.add_subcommand("replay", "One run again");
   verb->add_option("scenario", options.name, "Its name, as list prints it")->required();
@@ -531,6 +539,7 @@ CommandLine::CommandLine() : grammar_(std::make_unique<Grammar>()) {
   grammar_->offer(add_list, work);
   grammar_->offer(add_replay, {Exit::clean, Exit::violation, Exit::unusable, Exit::does_not_apply});
   grammar_->offer(add_run, search);
+  grammar_->offer(add_merge, search);
   grammar_->offer(add_stress, search);
   grammar_->offer(add_sweep, {Exit::clean, Exit::unusable, Exit::incomplete});
   grammar_->offer(add_tracker, work);

@@ -83,6 +83,11 @@ struct ListOptions {
   std::string checkout;
 };
 
+struct MergeOptions {
+  std::vector<std::string> folders;
+  ReportFiles files;
+};
+
 struct MutantsOptions {
   std::vector<std::string> names;
   std::string row;
@@ -138,11 +143,15 @@ struct RunVerbOptions {
   std::vector<std::string> same;  ///< Files, or files and their contents
   bool list = false;
   bool sweep = false;
-  std::optional<double> budget;  ///< Seconds of the sweep; none: until all faults are tried
-  std::string shard;             ///< "2/8" of the faults of a sweep; empty: all
-  bool first = false;            ///< A sweep ends with the first finding.
-  std::string suite;             ///< The file of a suite
-  std::string story;             ///< A pattern: only these of the suite; empty: all
+  std::optional<double> budget;       ///< Seconds of the sweep; none: until all faults are tried
+  std::string shard;                  ///< "2/8" of the faults of a sweep; empty: all
+  std::optional<std::size_t> sample;  ///< So many faults of each program, drawn; none: all
+  std::uint64_t seed = 1;             ///< of the sample
+  std::string output;                 ///< The folder of a new sweep
+  std::string resume;                 ///< The folder of a sweep that goes on
+  bool first = false;                 ///< A sweep ends with the first finding.
+  std::string suite;                  ///< The file of a suite
+  std::string story;                  ///< A pattern: only these of the suite; empty: all
   bool doctor = false;
   bool calls = false;
   bool unlikely = false;
@@ -196,6 +205,7 @@ using Command = std::variant<BenchOptions,
                              GateOptions,
                              HuntVerbOptions,
                              ListOptions,
+                             MergeOptions,
                              MutantsOptions,
                              PerfOptions,
                              ReplayOptions,

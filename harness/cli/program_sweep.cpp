@@ -6,9 +6,11 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -20,6 +22,7 @@
 #include "harness/cli/judged_run.hpp"
 #include "harness/cli/report_output.hpp"
 #include "harness/cli/run_words.hpp"
+#include "harness/cli/sweep_report.hpp"
 #include "harness/explore/plans.hpp"
 #include "harness/platform/clock.hpp"
 #include "harness/platform/names.hpp"
@@ -77,74 +80,50 @@ struct SweptRun {
   Json report;
 };
 
-/// The text without the numbers of threads and children: which of several equal ones it was differs
-/// from run to run.
-std::string without_numbers(std::string_view text) {
-  static constexpr std::string_view before[] = {"(thread ", "child.", "orphan.", ", and "};
-  std::string kept;
-  while (!text.empty()) {
-    std::size_t length = 1;
-    for (const std::string_view word : before) {
-      length = text.starts_with(word) ? word.size() : length;
-    }
-    kept += text.substr(0, length);
-    text.remove_prefix(length);
-    if (length > 1) {
-      text.remove_prefix(std::min(text.find_first_not_of("0123456789."), text.size()));
-      kept += '*';
-    }
-  }
-  return kept;
-}
-
-/// What does not hold in a run: its text has patterns instead of names that differ from run to run.
-struct Shown {
-  std::string claim;
-  std::string seen;
-
-  /// Whether it may have the same cause
-  bool operator==(const Shown& other) const {
-    return claim == other.claim && without_numbers(seen) == without_numbers(other.seen);
-  }
-};
-
-/// The runs that show the same.
-struct Group {
-  Shown shown;
-  std::vector<std::size_t> faults;  ///< Those of the plan
-  std::size_t confirmed = 0;
-};
-
-/// Which kinds of faults explain a finding best: a program cannot prevent that SIGKILL leaves
-/// something, but can handle errors and other signals.
-int rank_of(const warden::TreeFault& fault) {
-  const FaultEffect effect = row_of(fault.action.kind).effect;
-  return effect == FaultEffect::kill ? 2 : effect == FaultEffect::send ? 1 : 0;
-}
-
-class ProgramSweep {
+class OneSweep final : public ProgramSweep {
  public:
-  ProgramSweep(const RunVerbOptions& options, std::string name)
-      : options_(options), name_(std::move(name)) {}
+  OneSweep(const RunVerbOptions& options, const std::string& name) : options_(options) {
+    program_.name = name.empty() ? fmt::format("{}", fmt::join(options.command, " ")) : name;
+  }
 
-  tl::expected<Report, std::string> run() {
+  /// Returns why there is no sweep; empty: there is one.
+  std::string plan() {
     if (folder_.path().empty()) {
-      return tl::unexpected(std::string("no temporary folder can be made"));
+      return "no temporary folder can be made";
     }
     started_ = seconds_now();
     choose_world();
     if (std::string refusal = run_clean(); !refusal.empty()) {
-      return tl::unexpected(std::move(refusal));
+      return refusal;
     }
     plan_ = warden::plan_sweep(points_, folders_);
-    all_faults_ = plan_.faults.size();
-    // The command line accepts no other text.
-    warden::keep_shard(plan_, warden::parse_shard(options_.shard).value_or(warden::Shard()));
+    choose_cells();
     std::cerr << text_of_plan() << std::flush;
+    planned_ = seconds_now();
+    return {};
+  }
+
+  SweptProgram& program() override { return program_; }
+
+  Result<Report> run(SweepFolder& folder,
+                     std::size_t number,
+                     std::optional<double> budget) override {
+    record_ = &folder;
+    number_ = number;
+    const double started = seconds_now();
+    end_ = budget ? std::optional(started + *budget) : std::nullopt;
+    for (const SweepGroup& group : groups_of(program_)) {
+      causes_.insert(cause_of(group.shown));
+    }
+    if (!program_.outcomes.empty()) {
+      std::cerr << fmt::format("{} of them have an outcome already\n", program_.outcomes.size())
+                << std::flush;
+    }
     try_faults();
     drop_other_products();
     confirm();
-    return report();
+    LASTREF_CHECK(recorded_);
+    return report(planned_ - started_ + seconds_now() - started);
   }
 
  private:
@@ -154,7 +133,7 @@ class ProgramSweep {
     world_.sweep = false;
     std::error_code error;
     const std::string here = fs::current_path(error);
-    here_ = here == "/" ? here : here + '/';
+    program_.folder = here == "/" ? here : here + '/';
     folders_ = {"/dev/shm", "/tmp", "/var/tmp"};
     is_private_ = options_.private_folders.empty();
     if (is_private_) {
@@ -192,6 +171,7 @@ class ProgramSweep {
         world_.same.push_back(path);
       }
     }
+    RunVerbOptions without_limit = world_;  // It is measured, and differs.
     const Json& seconds = member_of(first.report, "seconds");
     if (world_.timeout == 0 && seconds.is_number()) {
       world_.timeout = std::max(seconds_min, slowdown_max * seconds.get<double>());
@@ -203,7 +183,25 @@ class ProgramSweep {
         return refusal_of(run);
       }
     }
-    return choose_products(list_of(second.report, "products"), list_of(third.report, "products"));
+    std::string refusal =
+        choose_products(list_of(second.report, "products"), list_of(third.report, "products"));
+    without_limit.same = world_.same;
+    program_.run = words_of(without_limit, {});
+    return refusal;
+  }
+
+  /// All of the plan, and those that this sweep tries.
+  void choose_cells() {
+    std::ranges::transform(plan_.faults,
+                           std::back_inserter(program_.cells),
+                           [](const warden::TreeFault& each) { return warden::to_text(each); });
+    // The command line accepts no other text.
+    chosen_ = warden::cells_of(warden::parse_shard(options_.shard).value_or(warden::Shard()),
+                               plan_.faults.size());
+    if (options_.sample) {
+      chosen_ =
+          warden::draw_cells(plan_.faults, std::move(chosen_), *options_.sample, options_.seed);
+    }
   }
 
   std::string choose_products(const Json& products, const Json& again) {
@@ -316,16 +314,8 @@ class ProgramSweep {
     return text;
   }
 
-  /// The same text in each checkout of a project
-  std::string without_folder(std::string text) const {
-    for (std::size_t at = text.find(here_); at != std::string::npos; at = text.find(here_, at)) {
-      text.erase(at, here_.size());
-    }
-    return text;
-  }
-
-  std::vector<Shown> shown_by(const SweptRun& run) const {
-    std::vector<Shown> all;
+  std::vector<ShownFinding> shown_by(const SweptRun& run) const {
+    std::vector<ShownFinding> all;
     if (!run.has_ended) {
       all.push_back(
           {.claim = "lastref: a run comes to an end", .seen = "it was ended from outside"});
@@ -338,11 +328,13 @@ class ProgramSweep {
   }
 
   std::string text_of_plan() const {
-    const std::string of_all = options_.shard.empty() ? "" : fmt::format(" of {}", all_faults_);
-    std::string text = fmt::format("{}, {}{}, one in each run\n",
-                                   counted(plan_.points, "point"),
-                                   counted(plan_.faults.size(), "fault"),
-                                   of_all);
+    const bool is_part = !options_.shard.empty() || options_.sample;
+    std::string text =
+        fmt::format("{}, {}{}{}, one in each run\n",
+                    counted(plan_.points, "point"),
+                    counted(chosen_.size(), "fault"),
+                    is_part ? fmt::format(" of {}", program_.cells.size()) : "",
+                    options_.sample ? fmt::format(" drawn by seed {}", options_.seed) : "");
     for (const auto& [reason, count] : plan_.left_out) {
       text += fmt::format("left out: {} of {}\n", counted(count, "point"), reason);
     }
@@ -364,8 +356,8 @@ class ProgramSweep {
 
   bool is_over() {
     const std::lock_guard held(mutex_);
-    return Interruption::happened() || (options_.first && !groups_.empty()) ||
-           (options_.budget && seconds_now() - started_ >= *options_.budget);
+    return Interruption::happened() || !recorded_ || (options_.first && !causes_.empty()) ||
+           (end_ && seconds_now() >= *end_);
   }
 
   /// Calls `work(task, thread)` for each task, on all cores if runs share nothing; `is_over` is
@@ -385,37 +377,52 @@ class ProgramSweep {
   }
 
   void try_faults() {
+    std::vector<std::size_t> open;
+    std::ranges::copy_if(chosen_, std::back_inserter(open), [this](std::size_t cell) {
+      return !program_.outcomes.contains(cell);
+    });
     side_by_side(
-        plan_.faults.size(),
+        open.size(),
         [this] { return is_over(); },
-        [this](std::size_t at, unsigned thread) {
-          const SweptRun run = run_with(world_, {text_of_fault(at)}, fmt::format("run{}", thread));
+        [&](std::size_t at, unsigned thread) {
+          const double started = seconds_now();
+          const SweptRun run =
+              run_with(world_, {program_.cells[open[at]]}, fmt::format("run{}", thread));
           const std::lock_guard held(mutex_);
-          take(at, run);
+          if (!Interruption::happened()) {  // It may have ended the run, too.
+            take(open[at], run, seconds_now() - started);
+          }
         });
   }
 
-  std::string text_of_fault(std::size_t at) const { return warden::to_text(plan_.faults[at]); }
+  void take(std::size_t cell, const SweptRun& run, double seconds) {
+    CellOutcome outcome{.result = run.exit == Exit::incomplete ? CellResult::not_injected
+                                  : run.exit == Exit::unusable && run.has_ended
+                                      ? CellResult::refused
+                                      : CellResult::tried,
+                        .shown = shown_by(run),
+                        .seconds = seconds};
+    if (outcome.result == CellResult::refused) {
+      outcome.why = run.said;
+    }
+    if (!outcome.shown.empty()) {
+      outcome.command = command_of(world_, {program_.cells[cell]});
+    }
+    for (const ShownFinding& each : outcome.shown) {
+      causes_.insert(cause_of(each));
+    }
+    if (recorded_) {
+      recorded_ = record_->add(number_, cell, outcome, run.said);
+    }
+    program_.outcomes.emplace(cell, std::move(outcome));
+    tell(program_.outcomes.size(), wanted(), "faults");
+  }
 
-  void take(std::size_t at, const SweptRun& run) {
-    ++done_;
-    if (run.exit == Exit::incomplete) {
-      not_injected_.push_back(text_of_fault(at));
-    }
-    if (run.exit == Exit::unusable && run.has_ended) {
-      refused_.push_back(text_of_fault(at) + ": " + run.said);
-    }
-    for (Shown& each : shown_by(run)) {
-      auto group = std::ranges::find(groups_, each, &Group::shown);
-      if (group == groups_.end()) {
-        groups_.push_back({.shown = std::move(each), .faults = {}});
-        group = groups_.end() - 1;
-      }
-      if (group->faults.empty() || group->faults.back() != at) {
-        group->faults.push_back(at);  // One run may show the same of several processes.
-      }
-    }
-    tell(done_, plan_.faults.size(), "faults");
+  /// The cells that this sweep tries, and those of earlier ones.
+  std::size_t wanted() const {
+    return program_.outcomes.size() +
+           static_cast<std::size_t>(std::ranges::count_if(
+               chosen_, [this](std::size_t cell) { return !program_.outcomes.contains(cell); }));
   }
 
   /// Every few seconds.
@@ -424,7 +431,7 @@ class ProgramSweep {
     if (now - told_ >= seconds_between_lines) {
       told_ = now;
       std::cerr << fmt::format(
-                       "{} of {} {}, {}\n", done, all, what, counted(groups_.size(), "finding"))
+                       "{} of {} {}, {}\n", done, all, what, counted(causes_.size(), "finding"))
                 << std::flush;
     }
   }
@@ -432,129 +439,92 @@ class ProgramSweep {
   /// A product that contains the time may be the same in two clean runs of one second. If a clean
   /// run shows the difference now, too, it is not due to a fault.
   void drop_other_products() {
-    const auto is_of_product = [](const Shown& shown) { return shown.claim == claim_of_product; };
-    if (std::ranges::none_of(groups_, is_of_product, &Group::shown)) {
+    const auto is_of_product = [](const ShownFinding& shown) {
+      return shown.claim == claim_of_product;
+    };
+    if (std::ranges::none_of(groups_of(program_), is_of_product, &SweepGroup::shown)) {
       return;
     }
-    for (const Shown& each : shown_by(run_with(world_, {}, "clean"))) {
-      if (is_of_product(each) &&
-          std::erase_if(groups_, [&](const Group& group) { return group.shown == each; }) > 0) {
-        other_products_.push_back(each.seen);
+    for (ShownFinding& each : shown_by(run_with(world_, {}, "clean"))) {
+      if (is_of_product(each) && recorded_) {
+        recorded_ = record_->add(number_, each);
+        program_.shown_without_faults.push_back(std::move(each));
       }
     }
   }
 
-  /// Repeats the simplest example of each finding alone.
+  /// Repeats the simplest example of each finding alone, unless that was done.
   void confirm() {
-    for (Group& group : groups_) {
-      std::ranges::sort(group.faults, {}, [this](std::size_t at) {
-        return std::pair(rank_of(plan_.faults[at]), at);
-      });
-      group.confirmed = 1;
+    std::vector<Confirmation> open;
+    for (const SweepGroup& group : groups_of(program_)) {
+      if (confirmation_of(program_, group) == nullptr) {
+        open.push_back({.cell = group.cells.front(), .shown = group.shown});
+      }
     }
-    const std::size_t runs = groups_.size() * confirmations;
+    const std::size_t runs = open.size() * confirmations;
     std::size_t done = 0;
     side_by_side(runs, Interruption::happened, [&](std::size_t task, unsigned thread) {
-      Group& group = groups_[task / confirmations];
+      Confirmation& confirmation = open[task / confirmations];
       const SweptRun run =
-          run_with(world_, {text_of_fault(group.faults.front())}, fmt::format("again{}", thread));
-      const std::vector<Shown> shown = shown_by(run);
+          run_with(world_, {program_.cells[confirmation.cell]}, fmt::format("again{}", thread));
+      const std::vector<ShownFinding> shown = shown_by(run);
       const std::lock_guard held(mutex_);
-      group.confirmed += std::ranges::find(shown, group.shown) != shown.end() ? 1U : 0U;
+      if (Interruption::happened()) {
+        return;
+      }
+      const auto found = std::ranges::find(shown, cause_of(confirmation.shown), cause_of);
+      confirmation.times += found == shown.end() ? 0U : 1U;
+      if (++confirmation.runs == confirmations + 1 && recorded_) {
+        recorded_ = record_->add(number_, confirmation);
+      }
       tell(++done, runs, "runs that repeat findings");
     });
+    program_.confirmations.insert(program_.confirmations.end(), open.begin(), open.end());
   }
 
-  Report report() const {
-    const std::size_t open = plan_.faults.size() - done_;
-    Report report{.verb = "run",
-                  .exit = !groups_.empty() ? Exit::violation
-                          : open > 0 || !not_injected_.empty() || !refused_.empty()
-                              ? Exit::incomplete
-                              : Exit::clean,
-                  .verdict = fmt::format("{} of {} faults tried, {} not injected; {}{}",
-                                         done_,
-                                         plan_.faults.size(),
-                                         not_injected_.size(),
-                                         counted(groups_.size(), "finding"),
-                                         Interruption::happened() ? "; interrupted" : ""),
-                  .seconds = seconds_now() - started_};
-    const std::string program =
-        name_.empty() ? fmt::format("{}", fmt::join(options_.command, " ")) : name_;
-    for (const Group& group : groups_) {
-      std::string others;
-      constexpr std::size_t shown_max = 4;
-      for (std::size_t at = 1; at < std::min(group.faults.size(), shown_max); ++at) {
-        others += fmt::format("\n                also after {}", text_of_fault(group.faults[at]));
-      }
-      if (group.faults.size() > shown_max) {
-        others += fmt::format("\n                and {} more", group.faults.size() - shown_max);
-      }
-      add(report,
-          {.scenario = program,
-           .claim = group.shown.claim,
-           .seen = fmt::format("{}\n                after {}, {} of {} times{}",
-                               group.shown.seen,
-                               text_of_fault(group.faults.front()),
-                               group.confirmed,
-                               confirmations + 1,
-                               others),
-           .fingerprint = fingerprint_of(
-               program, group.shown.claim, without_numbers(without_folder(group.shown.seen))),
-           .repeats = group.confirmed > 1,
-           .replay = command_of(world_, {text_of_fault(group.faults.front())})},
-          "");
-    }
-    for (const std::string& each : other_products_) {
-      report.after += fmt::format("NOT COMPARED   {} in a run without faults, too\n", each);
-    }
-    for (const std::string& each : not_injected_) {
-      report.after += fmt::format("NOT INJECTED   {}\n", each);
-    }
-    for (const std::string& each : refused_) {
-      report.after += fmt::format("NOT TRIED      {}\n", each);
-    }
-    report.fields = std::make_shared<const Json>(Json{{"command", options_.command},
-                                                      {"points", plan_.points},
-                                                      {"left_out", plan_.left_out},
-                                                      {"faults", plan_.faults.size()},
-                                                      {"all_faults", all_faults_},
-                                                      {"tried", done_},
-                                                      {"not_injected", not_injected_},
-                                                      {"seconds", report.seconds}});
-    report.cases = {{.suite = "run",
-                     .name = program,
-                     .scenario = program,
-                     .error = report.exit == Exit::incomplete ? report.verdict : "",
-                     .seconds = report.seconds}};
+  Report report(double seconds) const {
+    Report report = report_of(program_, wanted());
+    report.verdict += Interruption::happened() ? "; interrupted" : "";
+    report.seconds = seconds;
+    report.cases.front().seconds = seconds;
+    Json fields = {
+        {"command", options_.command}, {"points", plan_.points}, {"left_out", plan_.left_out}};
+    fields.update(*report.fields);
+    fields["seconds"] = seconds;
+    report.fields = std::make_shared<const Json>(std::move(fields));
     return report;
   }
 
   const RunVerbOptions& options_;
-  std::string name_;
   TemporaryFolder folder_;
   RunVerbOptions world_;     ///< The options of each run
   bool is_private_ = false;  ///< Runs side by side share nothing.
-  std::string here_;         ///< The working folder, with a slash at the end
   std::vector<std::string> folders_;
   std::vector<warden::Point> points_;
   std::vector<std::string> products_;  ///< That must be as in a clean run
   warden::SweepPlan plan_;
-  std::size_t all_faults_ = 0;  ///< of all shards
+  std::vector<std::size_t> chosen_;  ///< Cells
   double started_ = 0;
+  double planned_ = 0;
+  std::optional<double> end_;
+  SweepFolder* record_ = nullptr;
+  std::size_t number_ = 0;  ///< In it
   std::mutex mutex_;
-  std::size_t done_ = 0;
-  std::vector<std::string> not_injected_;
-  std::vector<std::string> refused_;
-  std::vector<Group> groups_;
-  std::vector<std::string> other_products_;  ///< They differ between clean runs.
+  Status recorded_;
+  SweptProgram program_;
+  std::set<std::string> causes_;  ///< Of the findings
   double told_ = 0;
 };
 
 }  // namespace
 
-tl::expected<Report, std::string> sweep_program(const RunVerbOptions& options, std::string name) {
-  return ProgramSweep(options, std::move(name)).run();
+tl::expected<std::unique_ptr<ProgramSweep>, std::string> ProgramSweep::plan(
+    const RunVerbOptions& options, const std::string& name) {
+  auto sweep = std::make_unique<OneSweep>(options, name);
+  if (std::string refusal = sweep->plan(); !refusal.empty()) {
+    return tl::unexpected(std::move(refusal));
+  }
+  return sweep;
 }
 
 void sweep_program(const RunVerbOptions& options, Invocation& invocation) {
@@ -566,12 +536,29 @@ void sweep_program(const RunVerbOptions& options, Invocation& invocation) {
   if (!output.open(invocation)) {
     return;
   }
+  const double started = seconds_now();
   const Interruption interruption(std::chrono::milliseconds(300));
-  const auto report = sweep_program(options, "");
+  auto folder = SweepFolder::open(options);
+  if (!folder) {
+    invocation.refuse("run: " + folder.error().subject);
+    return;
+  }
+  const auto sweep = ProgramSweep::plan(options, "");
+  if (!sweep) {
+    invocation.refuse("run: " + sweep.error());
+    return;
+  }
+  const auto begun = folder->begin({&(*sweep)->program()}, {.shard = options.shard});
+  std::optional<double> budget;
+  if (options.budget) {
+    budget = *options.budget - (seconds_now() - started);
+  }
+  const auto report =
+      begun ? (*sweep)->run(*folder, 0, budget) : Result<Report>(failure(begun.error()));
   if (report) {
     output.write(*report, std::cerr, invocation);
   } else {
-    invocation.refuse("run: " + report.error());
+    invocation.refuse("run: " + report.error().subject);
   }
 }
 

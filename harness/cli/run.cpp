@@ -396,8 +396,10 @@ void run(const RunVerbOptions& options, Invocation& invocation) {
     run_suite(options, invocation);
   } else if (options.sweep) {
     sweep_program(options, invocation);
-  } else if (options.budget || options.first || !options.shard.empty()) {
-    invocation.refuse("run: --budget, --first and --shard need --sweep or --suite");
+  } else if (options.budget || options.first || options.sample || !options.shard.empty() ||
+             !options.output.empty() || !options.resume.empty()) {
+    invocation.refuse(
+        "run: --budget, --first, --shard, --sample, --output and --resume need --sweep or --suite");
   } else if (invocation.has_proc()) {
     const auto work = [&] {
       Run(options, invocation).run();

@@ -148,6 +148,27 @@ CLI::Option* add_sweep(CLI::App& verb, RunVerbOptions& options) {
                   "Try only this part of the faults: 2/8 is the second "
                   "of eight")
       ->check(shard());
+  CLI::Option* sample =
+      verb.add_option("--sample",
+                      options.sample,
+                      "Try only so many of the faults of a program, drawn at random; each call "
+                      "has one of them before any has two")
+          ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32));
+  verb.add_option("--seed", options.seed, "Seed of --sample")
+      ->check(whole_number())
+      ->capture_default_str()
+      ->needs(sample);
+  verb.add_option("--output",
+                  options.output,
+                  "New folder for the list of all faults, the outcome of each, and the output of "
+                  "runs with a finding; lastref merge reads it")
+      ->type_name("FOLDER");
+  verb.add_option("--resume",
+                  options.resume,
+                  "Continue the sweep or suite that wrote this folder with --output: a fault with "
+                  "an outcome is not tried again")
+      ->type_name("FOLDER")
+      ->excludes("--output");
   verb.add_flag("--first", options.first, "End with the first finding");
   return sweep;
 }
@@ -159,7 +180,8 @@ void add_suite(CLI::App& verb, RunVerbOptions& options) {
                                        "Sweep each program of this file, in its folder. Findings "
                                        "that the file lists as known are no violation");
   suite->type_name("FILE");
-  const std::vector<std::string> permitted = {"--help", "--budget", "--shard", "--first"};
+  const std::vector<std::string> permitted = {
+      "--help", "--budget", "--shard", "--sample", "--seed", "--output", "--resume", "--first"};
   for (CLI::Option* each : verb.get_options()) {
     if (each != suite && std::ranges::find(permitted, each->get_name()) == permitted.end()) {
       suite->excludes(each);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
@@ -41,13 +42,20 @@ class SuiteRun {
       : options_(options), invocation_(invocation), output_(options.files) {}
 
   void run() {
-    if (!read_suite() || !output_.open(invocation_) || !enter_folder()) {
+    if (!read_suite() || !output_.open(invocation_) || !open_folder() || !enter_folder()) {
       return;
     }
     const Interruption interruption(std::chrono::milliseconds(300));
     const double started = seconds_now();
-    for (std::size_t at = 0; at < suite_.stories.size() && !is_over(); ++at) {
-      sweep(suite_.stories[at], seconds_left(started, suite_.stories.size() - at));
+    plan();
+    if (auto begun = folder_.begin(programs_, session()); !begun) {
+      invocation_.refuse("run: " + begun.error().subject);
+      return;
+    }
+    for (std::size_t at = 0; at < sweeps_.size() && !is_over(); ++at) {
+      if (!sweep(at, seconds_left(started, sweeps_.size() - at))) {
+        return;
+      }
     }
     set_known_apart(report_, suite_.known, today(), complete_);
     finish(seconds_now() - started);
@@ -114,20 +122,61 @@ class SuiteRun {
     return std::max(least, left / static_cast<double>(stories));
   }
 
-  void sweep(const Story& story, std::optional<double> budget) {
-    RunVerbOptions options = story.options;
-    options.shard = options_.shard;
-    options.first = options_.first;
-    if (budget && (!options.budget || *budget < *options.budget)) {
-      options.budget = budget;
+  /// All stories, before the first fault of one is tried.
+  void plan() {
+    for (Story& story : suite_.stories) {
+      story.options.shard = options_.shard;
+      story.options.sample = options_.sample;
+      story.options.seed = options_.seed;
+      story.options.first = options_.first;
+      std::cerr << fmt::format("story {}\n", story.name) << std::flush;
+      auto sweep = ProgramSweep::plan(story.options, story.name);
+      unplanned_.push_back({.name = story.name, .is_planned = false});
+      programs_.push_back(sweep ? &(*sweep)->program() : nullptr);
+      if (!sweep) {
+        refuse(story, sweep.error());
+      }
+      sweeps_.push_back(sweep ? *std::move(sweep) : nullptr);
     }
-    std::cerr << fmt::format("story {}\n", story.name) << std::flush;
-    auto swept = sweep_program(options, story.name);
+    for (std::size_t at = 0; at < sweeps_.size(); ++at) {
+      programs_[at] = programs_[at] == nullptr ? &unplanned_[at] : programs_[at];
+    }
+  }
+
+  void refuse(const Story& story, const std::string& why) {
+    refused_ += fmt::format("NOT TRIED      {}: {}\n", story.name, why);
+    report_.cases.push_back(
+        {.suite = "run", .name = story.name, .scenario = story.name, .error = why});
+  }
+
+  SweepSession session() const {
+    return {.shard = options_.shard, .source = options_.suite, .known = suite_.known};
+  }
+
+  bool open_folder() {
+    auto folder = SweepFolder::open(options_);
+    if (!folder) {
+      invocation_.refuse("run: " + folder.error().subject);
+      return false;
+    }
+    folder_ = *std::move(folder);
+    return true;
+  }
+
+  /// False: it cannot be recorded, and that was reported.
+  bool sweep(std::size_t at, std::optional<double> budget) {
+    if (sweeps_[at] == nullptr) {
+      return true;
+    }
+    const Story& story = suite_.stories[at];
+    if (!budget || (story.options.budget && *story.options.budget < *budget)) {
+      budget = story.options.budget;
+    }
+    std::cerr << fmt::format("faults of {}\n", story.name) << std::flush;
+    auto swept = sweeps_[at]->run(folder_, at, budget);
     if (!swept) {
-      refused_ += fmt::format("NOT TRIED      {}: {}\n", story.name, swept.error());
-      report_.cases.push_back(
-          {.suite = "run", .name = story.name, .scenario = story.name, .error = swept.error()});
-      return;
+      invocation_.refuse("run: " + swept.error().subject);
+      return false;
     }
     Json fields = {{"story", story.name}};
     fields.update(*swept->fields);
@@ -139,6 +188,7 @@ class SuiteRun {
       complete_.push_back(story.name);
     }
     is_incomplete_ = is_incomplete_ || swept->exit == Exit::incomplete;
+    return true;
   }
 
   void finish(double seconds) {
@@ -165,6 +215,10 @@ class SuiteRun {
   Invocation& invocation_;
   ReportOutput output_;
   Suite suite_;
+  SweepFolder folder_;
+  std::vector<std::unique_ptr<ProgramSweep>> sweeps_;  ///< Null: the story is not clean
+  std::vector<SweptProgram*> programs_;
+  std::deque<SweptProgram> unplanned_;
   Report report_;
   Json stories_ = Json::array();
   std::vector<std::string> complete_;  ///< Stories of which all faults were tried

@@ -31,6 +31,7 @@ void run(const ExploreOptions& options, Invocation& invocation);
 void run(const GateOptions& options, Invocation& invocation);
 void run(const HuntVerbOptions& options, Invocation& invocation);
 void run(const ListOptions& options, Invocation& invocation);
+void run(const MergeOptions& options, Invocation& invocation);
 void run(const MutantsOptions& options, Invocation& invocation);
 void run(const PerfOptions& options, Invocation& invocation);
 void run(const ReplayOptions& options, Invocation& invocation);

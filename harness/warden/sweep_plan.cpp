@@ -4,12 +4,14 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "harness/choice/choices.hpp"
 #include "harness/warden/syscalls.hpp"
 
 namespace lastref::harness::warden {
@@ -133,12 +135,33 @@ Result<Shard> parse_shard(std::string_view text) {
   return shard;
 }
 
-void keep_shard(SweepPlan& plan, const Shard& shard) {
-  std::vector<TreeFault> kept;
-  for (std::size_t at = shard.number - 1; at < plan.faults.size(); at += shard.all) {
-    kept.push_back(std::move(plan.faults[at]));
+std::vector<std::size_t> cells_of(const Shard& shard, std::size_t faults) {
+  std::vector<std::size_t> cells;
+  for (std::size_t at = shard.number - 1; at < faults; at += shard.all) {
+    cells.push_back(at);
   }
-  plan.faults = std::move(kept);
+  return cells;
+}
+
+std::vector<std::size_t> draw_cells(const std::vector<TreeFault>& faults,
+                                    std::vector<std::size_t> cells,
+                                    std::size_t count,
+                                    std::uint64_t seed) {
+  for (std::size_t left = cells.size(); left > 1; --left) {
+    std::swap(cells[left - 1], cells[next_random(seed) % left]);
+  }
+  std::map<std::tuple<std::string, std::string, std::string, std::uint64_t>, std::size_t> rows;
+  std::vector<std::pair<std::size_t, std::size_t>> order;
+  for (const std::size_t cell : cells) {
+    const TreeFault& fault = faults[cell];
+    order.emplace_back(rows[{fault.role, fault.call, fault.object, fault.k}]++, cell);
+  }
+  std::ranges::stable_sort(order, {}, &std::pair<std::size_t, std::size_t>::first);
+  order.resize(std::min(count, order.size()));
+  cells.clear();
+  std::ranges::transform(
+      order, std::back_inserter(cells), &std::pair<std::size_t, std::size_t>::second);
+  return cells;
 }
 
 }  // namespace lastref::harness::warden

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -46,7 +47,14 @@ struct Shard {
 /// Errors          invalid_argument: it is no shard.
 Result<Shard> parse_shard(std::string_view text);
 
-/// Removes the faults of the other shards.
-void keep_shard(SweepPlan& plan, const Shard& shard);
+/// The numbers of its faults, from 0.
+std::vector<std::size_t> cells_of(const Shard& shard, std::size_t faults);
+
+/// Draws so many of these faults of a plan, given by their numbers. Each point has one of them
+/// before any has two.
+std::vector<std::size_t> draw_cells(const std::vector<TreeFault>& faults,
+                                    std::vector<std::size_t> cells,
+                                    std::size_t count,
+                                    std::uint64_t seed);
 
 }  // namespace lastref::harness::warden

@@ -88,6 +88,12 @@ class Bounds {
     expect_said(options.checkout);
   }
 
+  void operator()(const harness::MergeOptions& options) const {
+    expect(!options.folders.empty(), "there is something to merge");
+    std::ranges::for_each(options.folders, [this](const auto& folder) { expect_said(folder); });
+    expect_said(options.files);
+  }
+
   void operator()(const harness::MutantsOptions& options) const {
     expect(!options.budget || is_time(*options.budget), "a budget is a time");
     const auto is_known = [](const auto& name) { return harness::hunter_named(name).has_value(); };
@@ -128,6 +134,8 @@ class Bounds {
                                     &options.check,
                                     &options.recover,
                                     &options.shard,
+                                    &options.output,
+                                    &options.resume,
                                     &options.suite,
                                     &options.story}) {
       expect_said(*said);
@@ -141,6 +149,8 @@ class Bounds {
                               &options.private_folders}) {
       std::ranges::for_each(*words, [this](const auto& word) { expect_said(word); });
     }
+    expect(!options.sample || *options.sample > 0, "a sample has a fault");
+    expect(options.output.empty() || options.resume.empty(), "a folder is new or not");
     expect(!options.doctor || options.command.empty(), "a doctor runs nothing");
   }
 

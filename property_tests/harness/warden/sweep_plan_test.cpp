@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <iterator>
 #include <map>
+#include <numeric>
+#include <set>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,10 +19,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAreArray;
-
-std::string to_text_of(const TreeFault& fault) {
-  return to_text(fault);
-}
 
 Point point(std::string role, std::string_view call, std::string object, std::uint64_t k = 1) {
   return {.role = std::move(role),
@@ -90,18 +88,41 @@ TEST(SweepPlan, has_errors_that_can_happen_and_kills_and_signals) {
 TEST(SweepPlan, has_each_fault_in_one_shard) {
   const SweepPlan all =
       plan_sweep({point("root", "openat", "/tmp/a"), point("root", "unlink", "/tmp/a")}, folders);
-  std::vector<std::string> expected;
-  std::ranges::transform(all.faults, std::back_inserter(expected), to_text_of);
+  std::vector<std::size_t> expected(all.faults.size());
+  std::iota(expected.begin(), expected.end(), 0);
   for (std::size_t count = 1; count <= all.faults.size() + 1; ++count) {
-    std::vector<std::string> found;
+    std::vector<std::size_t> found;
     for (std::size_t number = 1; number <= count; ++number) {
-      SweepPlan part = all;
-      keep_shard(part, {.number = number, .all = count});
-      EXPECT_LE(part.faults.size(), all.faults.size() / count + 1);
-      std::ranges::transform(part.faults, std::back_inserter(found), to_text_of);
+      const auto part = cells_of({.number = number, .all = count}, all.faults.size());
+      EXPECT_LE(part.size(), all.faults.size() / count + 1);
+      found.insert(found.end(), part.begin(), part.end());
     }
     EXPECT_THAT(found, UnorderedElementsAreArray(expected)) << count;
   }
+}
+
+TEST(SweepPlan, draws_one_fault_of_each_point_before_a_second_one) {
+  const SweepPlan all = plan_sweep({point("root", "openat", "/tmp/a"),
+                                    point("root", "unlink", "/tmp/a"),
+                                    point("child.1", "unlink", "/tmp/a")},
+                                   folders);
+  const std::vector<std::size_t> cells = cells_of({}, all.faults.size());
+  std::set<std::vector<std::size_t>> draws;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (std::size_t count = 1; count <= cells.size() + 1; ++count) {
+      const auto drawn = draw_cells(all.faults, cells, count, seed);
+      EXPECT_EQ(drawn.size(), std::min(count, cells.size()));
+      EXPECT_EQ(std::set(drawn.begin(), drawn.end()).size(), drawn.size());
+      std::map<std::pair<std::string, std::string>, std::size_t> of_point;
+      for (const std::size_t cell : drawn) {
+        ++of_point[{all.faults.at(cell).role, all.faults.at(cell).call}];
+      }
+      EXPECT_EQ(of_point.size(), std::min<std::size_t>(count, 3)) << "seed " << seed;
+      EXPECT_EQ(draw_cells(all.faults, cells, count, seed), drawn);
+    }
+    draws.insert(draw_cells(all.faults, cells, 3, seed));
+  }
+  EXPECT_GT(draws.size(), 10U);
 }
 
 TEST(SweepPlan, accepts_only_parts_that_exist) {

@@ -48,6 +48,7 @@ inline constexpr auto at_the_kernel = std::to_array<std::string_view>({
     "property_tests/repo/consumer/host",            // Loads shared objects.
     "property_tests/repo/examples/",                // As strangers write.
     "property_tests/harness/cli/gate_process",
+    "property_tests/harness/cli/sweep_process",
     "property_tests/harness/kernel/progress_timeout",
     "property_tests/support/process_group",
     "property_tests/support/usual_signals",

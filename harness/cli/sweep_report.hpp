@@ -1,0 +1,34 @@
+// sweep_report: the report on the results of a sweep.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "harness/report/report.hpp"
+#include "harness/report/sweep_results.hpp"
+
+namespace lastref::harness {
+
+/// The cells that show the same.
+struct SweepGroup {
+  ShownFinding shown;              ///< Of the first cell
+  std::vector<std::size_t> cells;  ///< The simplest fault first
+};
+
+/// The same text for findings that may have the same cause. Which of several equal threads or
+/// children it was differs from run to run.
+std::string cause_of(const ShownFinding& shown);
+
+/// Without what runs without faults show, too.
+std::vector<SweepGroup> groups_of(const SweptProgram& program);
+
+/// Nothing: it was not repeated.
+const Confirmation* confirmation_of(const SweptProgram& program, const SweepGroup& group);
+
+/// The findings, the faults that were not injected or refused, and a case for the program.
+///
+/// @param wanted  How many cells should have an outcome; if fewer have one, it is incomplete.
+Report report_of(const SweptProgram& program, std::size_t wanted);
+
+}  // namespace lastref::harness
