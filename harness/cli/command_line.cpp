@@ -444,7 +444,7 @@ CLI::App* add_perf(CLI::App& app, PerfOptions& options) {
 
 /// The program, not the verb, changes the exit code.
 void add_bisect(CLI::App& app) {
-  for (const char* name : {"gate", "explore", "hunt", "replay", "stress"}) {
+  for (const char* name : {"gate", "explore", "hunt", "replay", "run", "stress"}) {
     app.get_subcommand(name)
         ->add_flag("--bisect")
         ->description(

@@ -112,7 +112,8 @@ class SuiteParser {
     std::vector<std::string> command;
     for (const auto& [key, node] : table) {
       const std::string_view option = key.str();
-      constexpr std::string_view of_a_run[] = {"calls",
+      constexpr std::string_view of_a_run[] = {"bisect",
+                                               "calls",
                                                "doctor",
                                                "fault",
                                                "first",

@@ -377,6 +377,7 @@ reason = 'issue 12'
   answers(2 "--seed.*--sample" run --sweep --seed 3 -- true)
   answers(2 "--sample" run --sweep --sample 0 -- true)
   answers(2 "need --sweep or --suite" run --sample 3 -- true)
+  answers(125 "--sample" run --bisect --sample 3 -- true)
   answers(2 "${FOLDER}/suite.toml/list|suite.toml" merge ${FOLDER}/suite.toml)
   answers(2 "folders" merge)
   answers(2 "--fault.*--sweep|--sweep.*--fault" run --sweep --fault "openat kill_before" -- true)
@@ -524,6 +525,7 @@ answers(125 "canary/always_fails" gate --bisect --scenario canary/always_fail)
 answers(125 "does not apply" replay tracker/holder_is_killed --world sim --bisect
   --fault "tracker/unlink(nothing)#1 fail_once EACCES")
 shows(1 "VIOLATION" replay canary/always_fails --world sim --bisect)
+shows(125 "NOT INJECTED" run --bisect --fault "mkdir fail_once ENOSPC" -- true)
 
 answers(2 "nowhere; .*exec, closed, " replay canary/always_fails
   --ambient nowhere)
