@@ -553,9 +553,9 @@ void sweep_program(const RunVerbOptions& options, Invocation& invocation) {
   if (options.budget) {
     budget = *options.budget - (seconds_now() - started);
   }
-  const auto report =
-      begun ? (*sweep)->run(*folder, 0, budget) : Result<Report>(failure(begun.error()));
+  auto report = begun ? (*sweep)->run(*folder, 0, budget) : Result<Report>(failure(begun.error()));
   if (report) {
+    report->after += Interruption::happened() ? folder->how_to_continue() : "";
     output.write(*report, std::cerr, invocation);
   } else {
     invocation.refuse("run: " + report.error().subject);

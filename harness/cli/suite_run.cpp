@@ -197,6 +197,7 @@ class SuiteRun {
     report_.verb = "run";
     report_.source = options_.suite;
     report_.after += refused_;
+    report_.after += Interruption::happened() ? folder_.how_to_continue() : "";
     report_.exit = !report_.groups.empty()      ? Exit::violation
                    : !refused_.empty()          ? Exit::unusable
                    : is_incomplete_ || open > 0 ? Exit::incomplete

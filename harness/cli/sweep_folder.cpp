@@ -458,6 +458,11 @@ Status SweepFolder::add(std::size_t program, const ShownFinding& shown) {
                    line_of({{"story", program + 1}, {"claim", shown.claim}, {"seen", shown.seen}}));
 }
 
+std::string SweepFolder::how_to_continue() const {
+  return path_.empty() ? ""
+                       : fmt::format("to continue: the same command with --resume {}\n", path_);
+}
+
 Status SweepFolder::append(const std::string& line) {
   const Status appended = outcomes_.append(line);
   return appended ? ok() : Status(failure(appended.error().code, describe(appended.error())));

@@ -81,6 +81,9 @@ class SweepFolder {
   /// @param shown  by a run without faults
   Status add(std::size_t program, const ShownFinding& shown);
 
+  /// A line for the report of a sweep that was interrupted; empty: it is not recorded.
+  std::string how_to_continue() const;
+
  private:
   Status go_on(const std::string& list,
                const std::vector<SweptProgram*>& programs,

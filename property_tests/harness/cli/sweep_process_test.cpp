@@ -89,8 +89,11 @@ class SweepProcess : public testing::Test {
                               check()));
   }
 
-  /// Ends the sweep by SIGKILL while it tries the fault.
-  void kill_at(const std::string& fault) const { folder_.write("killed_at", fault); }
+  /// Sends the sweep a signal while it tries the fault.
+  void kill_at(const std::string& fault, const std::string& signal = "KILL") const {
+    folder_.write("killed_at", fault);
+    folder_.write("signal", signal);
+  }
 
   /// In the folder; returns the exit code. What it prints is in `said_`.
   int run(const std::string& words) {
@@ -133,7 +136,7 @@ class SweepProcess : public testing::Test {
  private:
   std::string check() const {
     return fmt::format(R"(read at < {0}/killed_at; test "$at" != "$LASTREF_FAULT" || )"
-                       R"(kill -9 $(cat {0}/pid))",
+                       R"(kill -$(cat {0}/signal) $(cat {0}/pid))",
                        folder_.path());
   }
 
@@ -160,6 +163,20 @@ TEST_F(SweepProcess, that_was_killed_and_continued_finds_what_a_whole_one_finds)
   expect_equal(read("part").programs[0], whole.programs[0]);
   EXPECT_EQ(read("part").programs[0].confirmations.size(), whole.programs[0].confirmations.size());
   EXPECT_EQ(merged("part"), merged("whole"));
+}
+
+TEST_F(SweepProcess, that_was_interrupted_names_the_way_to_continue) {
+  ASSERT_EQ(sweep("--output whole"), 1) << said_;
+  const RecordedSweep whole = read("whole");
+  kill_at(whole.programs[0].cells.front(), "INT");
+  sweep("--output part");
+  EXPECT_THAT(said_,
+              HasSubstr("to continue: the same command with --resume " + folder_.path("part")));
+  EXPECT_THAT(said_, HasSubstr("; interrupted"));
+  EXPECT_LT(read("part").programs[0].outcomes.size(), whole.programs[0].cells.size());
+  kill_at("nothing");
+  ASSERT_EQ(sweep("--resume part"), 1) << said_;
+  expect_equal(read("part").programs[0], whole.programs[0]);
 }
 
 TEST_F(SweepProcess, goes_on_from_any_part_of_its_records) {
