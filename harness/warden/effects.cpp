@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -38,8 +39,11 @@ void Effects::note(const Notification& call,
                    ProcessSeen& who) {
   switch (row.effect) {
     case Effect::makes_sysv:
-      sysv_makers_[std::string(row.name.substr(0, 3))] =
-          fmt::format("{}/{}()#{}", seen.role, row.name, seen.k);
+      sysv_.makes({.thread = call.thread,
+                   .process = who.process,
+                   .kind = std::string(row.name.substr(0, 3)),
+                   .key = static_cast<int>(call.arguments[0]),
+                   .maker = fmt::format("{}/{}()#{}", seen.role, row.name, seen.k)});
       break;
     case Effect::moves_root:
       note_new_root(row, who);
@@ -104,22 +108,9 @@ void Effects::note_blind(std::string what) {
   }
 }
 
-std::vector<Leftover> Effects::leftovers(const std::vector<ProcessSeen>& processes) {
+std::vector<Leftover> Effects::leftovers() {
   std::vector<Leftover> all = names_.leftovers();
-  if (sysv_makers_.empty()) {
-    return all;
-  }
-  // What exists now and did not before. Other processes may make objects at the same time; the
-  // kernel reports the maker only for shared memory.
-  for (const auto& [name, process] : sysv_objects()) {
-    const auto maker = sysv_makers_.find(name.substr(0, 3));
-    const bool is_ours =
-        process == 0 ||
-        std::ranges::find(processes, process, &ProcessSeen::process) != processes.end();
-    if (!sysv_before_.contains(name) && maker != sysv_makers_.end() && is_ours) {
-      all.push_back({.path = name, .kind = "System V", .maker = maker->second});
-    }
-  }
+  std::ranges::move(sysv_.leftovers(), std::back_inserter(all));
   return all;
 }
 

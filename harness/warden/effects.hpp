@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +13,7 @@
 #include "harness/warden/notifier.hpp"
 #include "harness/warden/process_names.hpp"
 #include "harness/warden/syscalls.hpp"
-#include "harness/warden/sysv.hpp"
+#include "harness/warden/sysv_makers.hpp"
 
 namespace lastref::harness::warden {
 
@@ -25,7 +24,10 @@ class Effects {
   /// Absent: the name cannot be read.
   std::optional<std::string> name_at(const Notification& call, const NameAt& name);
   /// The previous call of the thread is over.
-  void settle(int thread) { names_.settle(thread); }
+  void settle(int thread) {
+    names_.settle(thread);
+    sysv_.settle(thread);
+  }
   /// Whether nothing has this name, or something that the tree has made.
   bool is_own(const std::string& path) const { return names_.is_own(path); }
   bool is_own_folder_of(const std::string& path) const {
@@ -42,8 +44,8 @@ class Effects {
   /// Records that a name could not be read.
   void note_unread() noexcept { ++unread_; }
 
-  /// Leftover names and System V objects; `processes` are all processes of the tree.
-  std::vector<Leftover> leftovers(const std::vector<ProcessSeen>& processes);
+  /// Leftover names and System V objects
+  std::vector<Leftover> leftovers();
   /// Empty if our own umask lets others write.
   std::vector<Leftover> open_to_others() const;
   const std::vector<std::string>& blind() const noexcept { return blind_; }
@@ -54,9 +56,8 @@ class Effects {
   void note_new_root(const SyscallRow& row, const ProcessSeen& who);
 
   NamesLedger names_;
-  std::map<std::string, int> sysv_before_ = sysv_objects();
-  std::map<std::string, std::string> sysv_makers_;  ///< The last call, by "shm", "sem", "msg"
-  bool other_roots_ = false;                        ///< A process may have changed its root.
+  SysvMakers sysv_;
+  bool other_roots_ = false;  ///< A process may have changed its root.
   std::vector<std::string> blind_;
   std::uint64_t unread_ = 0;
 };

@@ -7,8 +7,8 @@
 
 namespace lastref::harness::warden {
 
-std::map<std::string, int> sysv_objects() {
-  std::map<std::string, int> all;
+std::map<std::string, SysvObject> sysv_objects() {
+  std::map<std::string, SysvObject> all;
   for (const std::string kind : {"shm", "sem", "msg"}) {
     std::ifstream file("/proc/sysvipc/" + kind);
     std::string line;
@@ -16,13 +16,13 @@ std::map<std::string, int> sysv_objects() {
     while (std::getline(file, line)) {
       // key, id, rights; for shared memory also size and maker
       std::istringstream words(line);
-      std::string key, id, rights, size;
-      int maker = 0;
-      words >> key >> id >> rights;
+      std::string id, rights, size;
+      SysvObject object;
+      words >> object.key >> id >> rights;
       if (kind == "shm") {
-        words >> size >> maker;
+        words >> size >> object.maker;
       }
-      all[fmt::format("{}:{}", kind, id)] = maker;
+      all[fmt::format("{}:{}", kind, id)] = object;
     }
   }
   return all;

@@ -7,8 +7,12 @@
 
 namespace lastref::harness::warden {
 
-/// All existing objects, as "shm:5", "sem:0", "msg:7", with the process that made them; 0: the
-/// kernel does not report it.
-std::map<std::string, int> sysv_objects();
+struct SysvObject {
+  int key = 0;
+  int maker = 0;  ///< The process; 0: the kernel does not report it.
+};
+
+/// All existing objects, as "shm:5", "sem:0", "msg:7".
+std::map<std::string, SysvObject> sysv_objects();
 
 }  // namespace lastref::harness::warden

@@ -482,7 +482,7 @@ void Watch::finish() {
   roles_->forget_the_gone(watched_.stops);
   watched_.processes = roles_->all();
   watched_.seconds = seconds_now() - began_at_;
-  watched_.leftovers = effects_.leftovers(watched_.processes);
+  watched_.leftovers = effects_.leftovers();
   watched_.open_to_others = effects_.open_to_others();
   watched_.blind = effects_.blind();
   watched_.unread = effects_.unread();

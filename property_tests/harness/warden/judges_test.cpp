@@ -2,6 +2,8 @@
 #include <fcntl.h>
 #include <mqueue.h>
 #include <sys/file.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -241,6 +243,49 @@ TEST_F(Judges, objects_of_system_v_are_left_behind) {
     EXPECT_TRUE(is_there(each.path));
     remove_sysv(each.path);
   }
+}
+
+std::vector<Leftover> sysv_of(const Watched& watched) {
+  std::vector<Leftover> objects = watched.leftovers;
+  std::erase_if(objects, [](const Leftover& each) { return each.kind != "System V"; });
+  return objects;
+}
+
+TEST_F(Judges, each_object_of_system_v_has_its_maker) {
+  const pretend::FreshFolder folder;
+  const Watched watched = script("cd " + folder.path() +
+                                 "; ipcmk -M 100 -S 1 -Q > 1 & ipcmk -M 100 -S 1 -Q > 2 & "
+                                 "ipcmk -M 100 > 3 & ipcmk -S 1 > 4 & ipcmk -Q > 5 & wait");
+  const std::vector<Leftover> objects = sysv_of(watched);
+  EXPECT_THAT(objects, SizeIs(9));
+  for (const Leftover& each : objects) {
+    ASSERT_THAT(each.maker, StartsWith("child."));
+    const std::string said = folder.read(each.maker.substr(6, 1));
+    EXPECT_THAT(said, HasSubstr("id: " + each.path.substr(4) + "\n")) << each.maker;
+    remove_sysv(each.path);
+  }
+  empty(folder);
+}
+
+TEST_F(Judges, an_object_of_system_v_of_another_program_is_none_of_the_tree) {
+  const pretend::FreshFolder folder;
+  const int child = start_child([&] {
+    while (!is_there(folder.path() + "/made")) {
+    }
+    folder.write("other", std::to_string(::msgget(IPC_PRIVATE, 0600)));
+    return 0;
+  });
+  const Watched watched = script("cd " + folder.path() +
+                                 "; ipcmk -Q; : > made; while ! test -s other; do :; done; exit 0");
+  reap(child);
+  const std::string other = "msg:" + folder.read("other");
+  const std::vector<Leftover> objects = sysv_of(watched);
+  ASSERT_THAT(objects, SizeIs(1));
+  EXPECT_NE(objects[0].path, other);
+  EXPECT_THAT(objects[0].maker, StartsWith("child.1/msgget"));
+  remove_sysv(objects[0].path);
+  remove_sysv(other);
+  empty(folder);
 }
 
 TEST_F(Judges, what_nobody_may_have_who_is_watched_is_told) {
