@@ -375,9 +375,9 @@ void say_what_works(Invocation& invocation) {
 }
 
 void list_calls(Invocation& invocation) {
-  std::cout << "call             stops    may fail with\n";
+  std::cout << "call              stops    may fail with\n";
   for (const warden::SyscallRow& row : warden::syscalls()) {
-    std::cout << fmt::format("{:<16} {:<8} {}\n",
+    std::cout << fmt::format("{:<17} {:<8} {}\n",
                              row.name,
                              row.is_frequent ? "if asked" : "always",
                              warden::likely_errors_of(row.name));

@@ -6,9 +6,14 @@
 #include <linux/seccomp.h>
 #include <mqueue.h>
 #include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
@@ -25,6 +30,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <string>
 #include <thread>
 #include <vector>
@@ -240,6 +246,79 @@ int call_of_watchers(const std::string& name) {
   return unknown;
 }
 
+/// Calls that change owners, rights and attributes.
+int call_of_owners(const std::string& name, const std::string& folder) {
+  const auto raw = [](auto... arguments) { return errno_of(::syscall(arguments...)); };
+  const std::string there = folder + "/there";
+  const char* const path = there.c_str();
+  const int file = ::open(path, O_RDWR);
+  const int below = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY);
+  const char* const attribute = "trusted.lastref";  // Each file system has those.
+  if (name == "chown")
+    return raw(SYS_chown, path, -1, ::getgid());
+  if (name == "fchown")
+    return raw(SYS_fchown, file, -1, ::getgid());
+  if (name == "fchownat")
+    return raw(SYS_fchownat, below, "there", -1, ::getgid(), 0);
+  if (name == "lchown")
+    return raw(SYS_lchown, path, -1, ::getgid());
+  if (name == "setxattr")
+    return raw(SYS_setxattr, path, attribute, "x", 1, 0);
+  if (name == "lsetxattr")
+    return raw(SYS_lsetxattr, path, attribute, "x", 1, 0);
+  if (name == "fsetxattr")
+    return raw(SYS_fsetxattr, file, attribute, "x", 1, 0);
+  if (name == "setgid")
+    return raw(SYS_setgid, ::getgid());
+  if (name == "setgroups")
+    return raw(SYS_setgroups, 0, nullptr);
+  if (name == "setuid")
+    return raw(SYS_setuid, ::getuid());
+  if (name == "mount") {
+    // Of a namespace of its own, so that nothing changes outside.
+    const int error = errno_of(::unshare(CLONE_NEWNS));
+    return error != 0 ? error : raw(SYS_mount, "none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+  }
+  return unknown;
+}
+
+/// Calls on clocks, descriptors and children.
+int call_of_descriptors(const std::string& name, const std::string& folder) {
+  const auto raw = [](auto... arguments) { return errno_of(::syscall(arguments...)); };
+  const int file = ::open((folder + "/file").c_str(), O_RDWR);
+  const timespec moment{.tv_sec = 0, .tv_nsec = 1};
+  std::array<char, 4096> bytes{};
+  if (name == "clock_nanosleep")
+    return raw(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &moment, nullptr);
+  if (name == "nanosleep")
+    return raw(SYS_nanosleep, &moment, nullptr);
+  if (name == "dup2")
+    return raw(SYS_dup2, file, 99);
+  if (name == "dup3")
+    return raw(SYS_dup3, file, 99, 0);
+  if (name == "epoll_ctl") {
+    epoll_event event{};
+    return raw(SYS_epoll_ctl, ::epoll_create1(0), EPOLL_CTL_ADD, ::eventfd(0, 0), &event);
+  }
+  if (name == "inotify_add_watch")
+    return raw(SYS_inotify_add_watch, ::inotify_init1(0), folder.c_str(), IN_CREATE);
+  if (name == "ioctl")
+    return raw(SYS_ioctl, file, FIOCLEX);
+  if (name == "readlinkat")
+    return raw(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", bytes.data(), bytes.size());
+  if (name == "sync_file_range")
+    return raw(SYS_sync_file_range, file, 0, 0, 0);
+  if (name == "timerfd_create")
+    return raw(SYS_timerfd_create, CLOCK_MONOTONIC, 0);
+  if (name == "wait4") {
+    const pid_t child = ::fork();
+    if (child == 0)
+      ::_exit(0);
+    return raw(SYS_wait4, child, nullptr, 0, nullptr);
+  }
+  return unknown;
+}
+
 int call(const std::string& name, const std::string& folder) {
   const std::string made = folder + "/made";
   const std::string there = folder + "/there";
@@ -426,8 +505,11 @@ int call(const std::string& name, const std::string& folder) {
     return ask(folder, name == "ask" ? 'a' : 'k');
   if (name == "execve in a thread")
     return execve_in_a_thread(folder);
-  const int error = call_of_streams(name, folder);
-  return error == unknown ? call_of_watchers(name) : error;
+  for (const auto& calls : {call_of_streams, call_of_owners, call_of_descriptors}) {
+    if (const int error = calls(name, folder); error != unknown)
+      return error;
+  }
+  return call_of_watchers(name);
 }
 
 /// Waits indefinitely, or nearly: in select, poll, pause, on a futex that only its children share,

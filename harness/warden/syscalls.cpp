@@ -29,6 +29,7 @@ constexpr string_view descriptor_errors = "EMFILE ENFILE ENOMEM";
 constexpr string_view fork_errors = "EAGAIN ENOMEM";
 constexpr string_view exec_errors = "E2BIG EAGAIN EINVAL EISDIR ELIBBAD ENOEXEC EPERM ETXTBSY";
 constexpr string_view move_errors = "EBUSY EINVAL EISDIR EMLINK ENOTEMPTY EXDEV";
+constexpr string_view attribute_errors = "E2BIG EEXIST ENODATA ENOSPC EOPNOTSUPP ERANGE";
 constexpr string_view send_errors =
     "EACCES EAGAIN ECONNREFUSED ECONNRESET EINTR EMSGSIZE ENOBUFS ENOMEM ENOTCONN EPIPE";
 constexpr string_view receive_errors = "EAGAIN ECONNREFUSED ECONNRESET EINTR ENOMEM ENOTCONN";
