@@ -56,6 +56,10 @@ bool JudgedRun::all_struck() const {
   return std::ranges::find(watched.struck, false) == watched.struck.end();
 }
 
+bool JudgedRun::has_seen_all() const {
+  return watched.unread == 0 && watched.blind.empty() && watched.refused.empty();
+}
+
 bool JudgedRun::has_struck() const {
   return std::ranges::find(watched.struck, true) != watched.struck.end();
 }
@@ -151,9 +155,12 @@ std::string JudgedRun::verdict() const {
   if (!all_struck()) {
     return "incomplete: a fault was not injected";
   }
-  return has_struck()
-             ? fmt::format("nothing found; the program ended with {}", how_it_ended(watched.root))
-             : "clean";
+  const std::string unseen = has_seen_all() ? "" : ", but not all was seen";
+  if (has_struck()) {
+    return fmt::format(
+        "nothing found{}; the program ended with {}", unseen, how_it_ended(watched.root));
+  }
+  return unseen.empty() ? "clean" : "nothing found" + unseen;
 }
 
 std::string JudgedRun::program() const {

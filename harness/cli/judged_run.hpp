@@ -50,6 +50,8 @@ struct JudgedRun {
 
  private:
   bool all_struck() const;
+  /// Whether no effect of a call was hidden from us, and none was refused.
+  bool has_seen_all() const;
   /// Before any fault, so the effect of a fault is unknown.
   bool fails_by_itself() const;
   /// "2 left behind, 1 stayed"; empty: no findings.

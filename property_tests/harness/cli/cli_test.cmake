@@ -437,6 +437,7 @@ answers(2 "root .*warden_calls.*seccomp.*EBUSY"
   run -- ${programs}/warden_calls seccomp /)
 shows(2 "executable.: ./.*/warden_calls.,.*call.: .seccomp.,.*error.: .EBUSY."
   run --json - -- ${programs}/warden_calls seccomp /)
+answers(0 "NOT SEEN.*not all was seen" run -- ${programs}/warden_calls unshare /)
 answers(2 "/proc" run --private /proc -- true)
 answers(0 ".exit 0." run --private ipc -- sh -c "ipcmk -Q && ipcrm -q 0")
 answers(1 "msg:0 .*child.1/msgget" run --private ipc --
