@@ -352,7 +352,8 @@ void list_findings(Json& json, const JudgedRun& run) {
             {"what", each.what},
             {"from", each.from},
             {"to", each.to},
-            {"each_round", each.each_round}};
+            {"each_round", each.each_round},
+            {"most", each.most}};
   });
   json["crashes"] = list_of(watched.crashes, [](const auto& each) -> Json {
     return {{"role", each.role}, {"signal", name_of_signal(each.signal)}};

@@ -16,6 +16,8 @@ struct Growth {
   std::size_t from = 0;  ///< The number after the first round that counts
   std::size_t to = 0;    ///< and after the last one
   double each_round = 0;
+  /// Of which object there are most more since the first round: "8 more of socket"; empty: unknown
+  std::string most = {};
 };
 
 class RoundsSeen {
@@ -35,7 +37,14 @@ class RoundsSeen {
   void end_round() noexcept { ++rounds_; }
 
  private:
+  using Counts = std::map<std::string, std::size_t>;  ///< By object
+
+  void note_objects(const std::string& role, std::string_view what, const Counts& counts);
+  std::string most_grown(const std::pair<std::string, std::string_view>& key) const;
+
   std::map<std::pair<std::string, std::string_view>, std::vector<std::size_t>> sizes_;
+  /// After the first round and after the last one
+  std::map<std::pair<std::string, std::string_view>, std::pair<Counts, Counts>> objects_;
   std::size_t rounds_ = 0;
 };
 

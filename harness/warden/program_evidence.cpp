@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "harness/scenario/pattern.hpp"
 #include "harness/warden/leftover_lines.hpp"
 
 namespace lastref::harness::warden {
@@ -74,12 +75,14 @@ void ProgramEvidence::add(const Hung& hung) {
 void ProgramEvidence::add(const Growth& growth) {
   add_fact(growth.role,
            fact::fd_left,
-           fmt::format("{}: {} {}, and {} some rounds later, {:.2f} each round",
+           fmt::format("{}: {} {}, and {} some rounds later, {:.2f} each round{}{}",
                        growth.role,
                        growth.from,
                        growth.what,
                        growth.to,
-                       growth.each_round));
+                       growth.each_round,
+                       growth.most.empty() ? "" : ": ",
+                       pattern_of(growth.most)));
 }
 
 void ProgramEvidence::add(const Crash& crash) {

@@ -429,8 +429,12 @@ TEST(EvidenceOfProgram, is_judged_by_the_general_oracles) {
   evidence.add(stayed, "5 s after the root had ended");
   evidence.add(Hung{.role = "root",
                     .waiting = {.thread = 7, .call = "read", .object = long_name, .inside = "0"}});
-  evidence.add(
-      Growth{.role = "root", .what = "descriptors", .from = 4, .to = 12, .each_round = 0.5});
+  evidence.add(Growth{.role = "root",
+                      .what = "descriptors",
+                      .from = 4,
+                      .to = 12,
+                      .each_round = 0.5,
+                      .most = "8 more of /tmp/log"});
   evidence.add(Crash{.role = "root", .signal = SIGSEGV});
   evidence.add_refuted("refuted: your commands succeed", "--check true: exit 1");
   std::string text;

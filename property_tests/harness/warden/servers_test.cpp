@@ -52,6 +52,7 @@ TEST_F(Servers, that_keep_a_descriptor_each_round_are_told) {
   ASSERT_THAT(watched.growing, ElementsAre(Field(&Growth::what, "descriptors")));
   EXPECT_EQ(watched.growing[0].role, "root");
   EXPECT_EQ(watched.growing[0].each_round, 1);
+  EXPECT_EQ(watched.growing[0].most, std::to_string(rounds - 1) + " more of socket");
   EXPECT_EQ(watched.growing[0].to - watched.growing[0].from, rounds - rounds / 4 - 1);
 }
 
