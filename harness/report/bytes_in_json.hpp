@@ -1,4 +1,4 @@
-// bytes_in_json: names and outputs of programs as text of JSON, which has to be UTF-8, without loss.
+// bytes_in_json: names and outputs of programs as text of JSON, which is UTF-8, without loss.
 //
 // A byte that is part of no UTF-8 character is written as U+0000 and two hexadecimal digits:
 // "caf\u0000e9". A zero byte, which names do not have, is written in the same way.

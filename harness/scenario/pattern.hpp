@@ -6,9 +6,9 @@
 
 namespace lastref::harness {
 
-/// Whether `name` matches `pattern`: '*' is any text, '?' any one byte, "[a-z_]" one of these bytes,
-/// "[!a-z_]" any other one. Any other byte matches itself, as do a '[' that no ']' closes and a byte
-/// after a '\'.
+/// Whether `name` matches `pattern`: '*' is any text, '?' any one byte, "[a-z_]" one of these, and
+/// "[!a-z_]" any other one. Any other byte matches itself, as do a '[' that no ']' closes and a
+/// byte after a '\'.
 bool matches(std::string_view pattern, std::string_view name) noexcept;
 
 /// Whether the pattern matches exactly one name.

@@ -46,8 +46,8 @@ std::optional<std::string> common_pattern(const std::string& one, const std::str
 }
 
 /// The names of a call, to find the most similar one without a comparison with each. A name is in
-/// the index once for each of its beginnings that end between words, sorted by that, and then by the
-/// bytes of the name from its end.
+/// the index once for each of its beginnings that end between words, sorted by that, and then by
+/// the bytes of the name from its end.
 class NameIndex {
  public:
   void insert(const std::string& name) {
@@ -159,7 +159,7 @@ std::string difference_at(std::string_view role,
                      name_of(other));
 }
 
-/// A pattern may also match calls with other names. Equal patterns are compared once with each call.
+/// A pattern may also match calls with other names. Equal patterns are compared once.
 void count_again(Points& points, const std::vector<CallSeen>& run) {
   using Counts = std::map<std::string, std::uint64_t>;  // By pattern
   std::map<std::pair<std::string_view, std::string_view>, Counts> counts;

@@ -1,5 +1,5 @@
-// SysvMakers: which calls of a watched tree made objects of System V. A call gives a key and no name,
-// so the objects are compared before and after it.
+// SysvMakers: which calls of a watched tree made objects of System V. A call gives a key and no
+// name, so the objects are compared before and after it.
 #pragma once
 
 #include <map>
