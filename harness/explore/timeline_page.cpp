@@ -1,36 +1,33 @@
 // The page of a timeline. It has no script, and loads nothing.
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "harness/explore/timeline.hpp"
 #include "harness/platform/names.hpp"
-#include "harness/report/junit.hpp"
+#include "harness/report/html.hpp"
 
 namespace lastref::harness {
 namespace {
 
-constexpr std::string_view page_style = R"(
-:root { color-scheme: light dark; --ground: #ffffff; --head: #f2f4f7; --edge: #d9dde3;
-  --text: #1b1f24; --quiet: #59636e; --race: #e3edfa; --turn: #8a4b00; --turn-ground: #fdf0dd;
+constexpr std::string_view timeline_style = R"(
+:root { --head: #f2f4f7; --race: #e3edfa; --turn: #8a4b00; --turn-ground: #fdf0dd;
   --fault: #a3220f; --fault-ground: #fde7e3; --finding: #ffffff; --finding-ground: #a3220f; }
-@media (prefers-color-scheme: dark) { :root { --ground: #14171b; --head: #1e2329; --edge: #333a43;
-  --text: #e4e8ec; --quiet: #9aa5b1; --race: #1c2d44; --turn: #f3bd72; --turn-ground: #35290f;
-  --fault: #f49d8c; --fault-ground: #3d1d18; --finding: #14171b; --finding-ground: #f49d8c; } }
-* { box-sizing: border-box; }
-body { margin: 0; padding: 24px; background: var(--ground); color: var(--text);
-  font: 14px/1.45 system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
-h1 { font-size: 22px; line-height: 1.25; margin: 0 0 6px; overflow-wrap: anywhere; }
-p, ul { margin: 4px 0; max-width: 110ch; overflow-wrap: anywhere; } .quiet { color: var(--quiet); }
-code, td, .key span { font: 12.5px/1.4 ui-monospace, "DejaVu Sans Mono", monospace; }
+@media (prefers-color-scheme: dark) { :root { --head: #1e2329; --race: #1c2d44; --turn: #f3bd72;
+  --turn-ground: #35290f; --fault: #f49d8c; --fault-ground: #3d1d18; --finding: #14171b;
+  --finding-ground: #f49d8c; } }
+body { margin: 0; padding: 24px; font-size: 14px; }
+h1 { font-size: 22px; margin: 0 0 6px; }
+p, ul { margin: 4px 0; max-width: 110ch; overflow-wrap: anywhere; }
+td, .key span { font: 12.5px/1.4 ui-monospace, "DejaVu Sans Mono", monospace; }
 .key span { padding: 1px 6px; margin-right: 6px; border-radius: 3px; }
 table { border-collapse: separate; border-spacing: 0; margin: 16px 0; }
 th { position: sticky; top: 0; z-index: 1; background: var(--head); text-align: left;
   border-bottom: 2px solid var(--edge); }
 th, td { padding: 3px 10px; vertical-align: top; border-right: 1px solid var(--edge);
   min-width: 12ch; max-width: 44ch; overflow-wrap: anywhere; }
-td.number, th.number { min-width: 0; white-space: nowrap; text-align: right;
-  color: var(--quiet); }
+td.number, th.number { min-width: 0; color: var(--quiet); }
 tr.turn td { border-top: 1px dashed var(--turn); }
 .race { background: var(--race); }
 .turn .mark { color: var(--turn); background: var(--turn-ground); }
@@ -66,7 +63,7 @@ std::string row_of(const TimelineRow& row, std::size_t number, std::size_t colum
     return fmt::format(
         "<tr class=\"gap\"><td class=\"number\"></td><td colspan=\"{}\">{}</td></tr>\n",
         columns,
-        xml_of(row.text));
+        html(row.text));
   }
   std::string text = fmt::format("<tr class=\"{}{}\"><td class=\"number\">{}</td>",
                                  class_of(row),
@@ -75,7 +72,7 @@ std::string row_of(const TimelineRow& row, std::size_t number, std::size_t colum
   for (std::size_t column = 0; column < columns; ++column) {
     if (column == row.actor) {
       text +=
-          fmt::format("<td class=\"mark{}\">{}</td>", row.is_race ? " race" : "", xml_of(row.text));
+          fmt::format("<td class=\"mark{}\">{}</td>", row.is_race ? " race" : "", html(row.text));
     } else if (column == row.to) {
       text += "<td class=\"mark\">runs</td>";
     } else {
@@ -88,7 +85,7 @@ std::string row_of(const TimelineRow& row, std::size_t number, std::size_t colum
 std::string html_list_of(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& each : names) {
-    text += fmt::format("{}<code>{}</code>", text.empty() ? "" : ", ", xml_of(each));
+    text += fmt::format("{}<code>{}</code>", text.empty() ? "" : ", ", html(each));
   }
   return text;
 }
@@ -98,20 +95,12 @@ std::string html_list_of(const std::vector<std::string>& names) {
 std::string to_html(const Timeline& timeline,
                     const std::string& title,
                     const std::string& command) {
-  std::string text = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      // Whatever a name contains, nothing is loaded and no script runs.
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-      "style-src 'unsafe-inline'\">\n"
-      "<title>{0}</title>\n<style>{1}</style></head><body>\n<h1>{0}</h1>\n"
-      "<p><code>{2}</code></p>\n<p>{3}; {4}</p>\n",
-      xml_of(title),
-      page_style,
-      xml_of(command),
-      counted(timeline.switches, "switch", "es"),
-      timeline.objects.empty() ? "no object is raced for"
-                               : "raced for: " + html_list_of(timeline.objects));
+  std::string text =
+      fmt::format("<p><code>{}</code></p>\n<p>{}; {}</p>\n",
+                  html(command),
+                  counted(timeline.switches, "switch", "es"),
+                  timeline.objects.empty() ? "no object is raced for"
+                                           : "raced for: " + html_list_of(timeline.objects));
   if (!timeline.others.empty()) {
     text += "<p class=\"quiet\">Not shown: " + html_list_of(timeline.others) + "</p>\n";
   }
@@ -121,7 +110,7 @@ std::string to_html(const Timeline& timeline,
       "<span class=\"finding\">finding</span></p>\n"
       "<table><thead><tr><th class=\"number\" scope=\"col\">#</th>";
   for (const std::string& each : timeline.actors) {
-    text += fmt::format("<th class=\"actor\" scope=\"col\">{}</th>", xml_of(each));
+    text += fmt::format("<th class=\"actor\" scope=\"col\">{}</th>", html(each));
   }
   text += "</tr></thead><tbody>\n";
   std::size_t number = 0;
@@ -134,13 +123,13 @@ std::string to_html(const Timeline& timeline,
     text += "<p>After the run:</p>\n<ul class=\"after\">\n";
     for (const Finding& each : timeline.findings) {
       text += fmt::format("<li class=\"finding\">{}{}{}</li>\n",
-                          xml_of(each.claim),
+                          html(each.claim),
                           each.seen.empty() ? "" : ": ",
-                          xml_of(each.seen));
+                          html(each.seen));
     }
     text += "</ul>\n";
   }
-  return text + "</body></html>\n";
+  return to_html(Page{.title = title, .style = timeline_style, .body = std::move(text)});
 }
 
 }  // namespace lastref::harness

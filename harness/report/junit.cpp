@@ -12,13 +12,6 @@
 namespace lastref::harness {
 namespace {
 
-/// The length of the UTF-8 character at the front, 0 if it is not one that XML allows.
-std::size_t size_in_xml(std::string_view text) {
-  const char first = text.front();
-  const bool is_control = (first >= 0 && first < ' ') || first == 0x7f;
-  return is_control && first != '\t' && first != '\n' ? 0 : size_of_character(text);
-}
-
 void add_violations(const ViolationGroup& group, std::string& xml) {
   xml += fmt::format("      <failure type=\"violation\" message=\"{}\">", xml_of(group.claim));
   std::string text = counted(group.count, "time") + ".\n";
@@ -90,6 +83,12 @@ struct Suite {
 };
 
 }  // namespace
+
+std::size_t size_in_xml(std::string_view text) {
+  const char first = text.front();
+  const bool is_control = (first >= 0 && first < ' ') || first == 0x7f;
+  return is_control && first != '\t' && first != '\n' ? 0 : size_of_character(text);
+}
 
 std::string xml_of(std::string_view text) {
   std::string xml;
