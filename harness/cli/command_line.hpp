@@ -49,6 +49,7 @@ struct ReportFiles {
   std::string json;
   std::string junit;
   std::string sarif;
+  std::string html;
 };
 
 struct GateOptions {

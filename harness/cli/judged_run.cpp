@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/cli/run_timeline.hpp"
 #include "harness/cli/run_words.hpp"
 #include "harness/explore/plans.hpp"
 #include "harness/oracle/evidence.hpp"
@@ -418,6 +419,9 @@ Json fields_of(const JudgedRun& run, const std::string& again) {
     json["difference"] = run.points.difference;
   }
   json["inherited"] = watched.inherited;
+  if (!run.options.files.html.empty()) {
+    json["timeline"] = timeline_of(run);
+  }
   json["only_processor"] = watched.processor ? Json(*watched.processor) : Json();
   list_findings(json, run);
   return json;

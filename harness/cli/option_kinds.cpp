@@ -41,6 +41,8 @@ void add_report_files(CLI::App& verb, ReportFiles& files) {
                   files.sarif,
                   "Findings for code review tools, as SARIF 2.1.0; - is standard output")
       ->type_name("FILE");
+  verb.add_option("--html", files.html, "Report as a self-contained page; - is standard output")
+      ->type_name("FILE");
 }
 
 }  // namespace lastref::harness

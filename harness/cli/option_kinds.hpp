@@ -16,7 +16,7 @@ CLI::Validator whole_number();
 /// An option that may be repeated; all values are kept.
 CLI::Option* repeatable(CLI::Option* option, const std::string& type);
 
-/// --json, --junit and --sarif
+/// --json, --junit, --sarif and --html
 void add_report_files(CLI::App& verb, ReportFiles& files);
 
 }  // namespace lastref::harness

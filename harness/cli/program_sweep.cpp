@@ -7,6 +7,7 @@
 #include <functional>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -131,6 +132,7 @@ class OneSweep final : public ProgramSweep {
   void choose_world() {
     world_ = options_;
     world_.sweep = false;
+    world_.files = {};
     std::error_code error;
     const std::string here = fs::current_path(error);
     program_.folder = here == "/" ? here : here + '/';
@@ -242,6 +244,9 @@ class OneSweep final : public ProgramSweep {
     words.insert(words.begin() + 1, {"--json", json});
     if (options.list) {
       words.insert(words.begin() + 1, "--list");
+    }
+    if (!options.files.html.empty()) {
+      words.insert(words.begin() + 1, {"--html", options.files.html});
     }
     for (const std::string& word : words) {
       line += ' ' + harness::quoted(word);
@@ -465,15 +470,22 @@ class OneSweep final : public ProgramSweep {
     std::size_t done = 0;
     side_by_side(runs, Interruption::happened, [&](std::size_t task, unsigned thread) {
       Confirmation& confirmation = open[task / confirmations];
+      RunVerbOptions recorded = world_;
+      if (!options_.files.html.empty() && task % confirmations == 0) {
+        recorded.files.html = "/dev/null";  // With a page, the report has a timeline.
+      }
       const SweptRun run =
-          run_with(world_, {program_.cells[confirmation.cell]}, fmt::format("again{}", thread));
+          run_with(recorded, {program_.cells[confirmation.cell]}, fmt::format("again{}", thread));
       const std::vector<ShownFinding> shown = shown_by(run);
       const std::lock_guard held(mutex_);
       if (Interruption::happened()) {
         return;
       }
       const auto found = std::ranges::find(shown, cause_of(confirmation.shown), cause_of);
-      confirmation.times += found == shown.end() ? 0U : 1U;
+      if (found != shown.end()) {
+        ++confirmation.times;
+        timelines_.emplace(cause_of(confirmation.shown), member_of(run.report, "timeline"));
+      }
       if (++confirmation.runs == confirmations + 1 && recorded_) {
         recorded_ = record_->add(number_, confirmation);
       }
@@ -491,6 +503,12 @@ class OneSweep final : public ProgramSweep {
         {"command", options_.command}, {"points", plan_.points}, {"left_out", plan_.left_out}};
     fields.update(*report.fields);
     fields["seconds"] = seconds;
+    for (const SweepGroup& group : groups_of(program_)) {
+      const auto timeline = timelines_.find(cause_of(group.shown));
+      if (timeline != timelines_.end() && !timeline->second.is_null()) {
+        fields["timelines"][fingerprint_of(program_, group)] = timeline->second;
+      }
+    }
     report.fields = std::make_shared<const Json>(std::move(fields));
     return report;
   }
@@ -512,7 +530,8 @@ class OneSweep final : public ProgramSweep {
   std::mutex mutex_;
   Status recorded_;
   SweptProgram program_;
-  std::set<std::string> causes_;  ///< Of the findings
+  std::set<std::string> causes_;           ///< Of the findings
+  std::map<std::string, Json> timelines_;  ///< Of a run with a finding, by its cause
   double told_ = 0;
 };
 

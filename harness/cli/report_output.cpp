@@ -8,6 +8,7 @@
 
 #include "harness/report/json.hpp"
 #include "harness/report/junit.hpp"
+#include "harness/report/report_page.hpp"
 #include "harness/report/sarif.hpp"
 #include "harness/report/text.hpp"
 
@@ -17,6 +18,7 @@ ReportOutput::ReportOutput(ReportFiles files) {
   targets_.emplace_back(std::move(files.json), &to_json);
   targets_.emplace_back(std::move(files.junit), &to_junit);
   targets_.emplace_back(std::move(files.sarif), &to_sarif);
+  targets_.emplace_back(std::move(files.html), Writer{&to_html});
 }
 
 bool ReportOutput::open(Invocation& invocation) {

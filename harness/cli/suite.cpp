@@ -118,6 +118,7 @@ class SuiteParser {
                                                "fault",
                                                "first",
                                                "help",
+                                               "html",
                                                "json",
                                                "junit",
                                                "list",
@@ -263,8 +264,11 @@ void set_known_apart(Report& report,
     const std::string what = fmt::format("{} {}: {}", each.story, each.fingerprint, each.reason);
     if (is_seen && each.until && *each.until < today) {
       report.after += fmt::format("EXPIRED        {}, until {}\n", what, to_text(*each.until));
+      found->note = fmt::format("expired: {}, until {}", each.reason, to_text(*each.until));
     } else if (is_seen) {
       report.after += fmt::format("KNOWN          {}: {}\n", what, found->claim);
+      found->note = "known: " + each.reason;
+      report.known.push_back(std::move(*found));
       report.groups.erase(found);
     } else if (std::ranges::find(complete, each.story) != complete.end()) {
       report.after += fmt::format("NO LONGER SEEN {}\n", what);

@@ -129,6 +129,7 @@ class SuiteRun {
       story.options.sample = options_.sample;
       story.options.seed = options_.seed;
       story.options.first = options_.first;
+      story.options.files = options_.files;
       std::cerr << fmt::format("story {}\n", story.name) << std::flush;
       auto sweep = ProgramSweep::plan(story.options, story.name);
       unplanned_.push_back({.name = story.name, .is_planned = false});
@@ -184,6 +185,7 @@ class SuiteRun {
     report_.after += fmt::format("{:<14} {}\n{}", story.name, swept->verdict, swept->after);
     report_.groups.insert(report_.groups.end(), swept->groups.begin(), swept->groups.end());
     report_.cases.insert(report_.cases.end(), swept->cases.begin(), swept->cases.end());
+    report_.maps.insert(report_.maps.end(), swept->maps.begin(), swept->maps.end());
     if (member_of(*swept->fields, "tried") == member_of(*swept->fields, "all_faults")) {
       complete_.push_back(story.name);
     }

@@ -117,6 +117,7 @@ class Merge {
     report_.after += fmt::format("{:<14} {}\n{}", program.name, report.verdict, report.after);
     std::ranges::move(report.groups, std::back_inserter(report_.groups));
     std::ranges::move(report.cases, std::back_inserter(report_.cases));
+    std::ranges::move(report.maps, std::back_inserter(report_.maps));
     Json fields = {{"story", program.name}};
     fields.update(*report.fields);
     stories_.push_back(std::move(fields));

@@ -82,17 +82,59 @@ void add_findings(Report& report,
         {.scenario = program.name,
          .claim = group.shown.claim,
          .seen = group.shown.seen + examples_of(program, group),
-         .fingerprint =
-             fingerprint_of(program.name,
-                            group.shown.claim,
-                            without_numbers(without_folder(group.shown.seen, program.folder))),
+         .fingerprint = fingerprint_of(program, group),
          .repeats = confirmed != nullptr && confirmed->times > 1,
          .replay = program.outcomes.at(group.cells.front()).command},
         "");
   }
 }
 
+SweepCell::Outcome outcome_of(const SweptProgram& program, std::size_t cell) {
+  const auto outcome = program.outcomes.find(cell);
+  if (outcome == program.outcomes.end()) {
+    return SweepCell::Outcome::not_tried;
+  }
+  switch (outcome->second.result) {
+    case CellResult::tried:
+      return SweepCell::Outcome::clean;
+    case CellResult::not_injected:
+      return SweepCell::Outcome::not_injected;
+    case CellResult::refused:
+      return SweepCell::Outcome::not_tried;
+  }
+  LASTREF_ASSERT(false);
+}
+
+SweepMap map_of(const SweptProgram& program, const std::vector<SweepGroup>& groups) {
+  SweepMap map{.program = program.name};
+  for (std::size_t at = 0; at < program.cells.size(); ++at) {
+    const auto fault = warden::parse_tree_fault(program.cells[at]);
+    if (!fault) {
+      continue;  // A list of a sweep has none.
+    }
+    map.cells.push_back({.role = fault->role,
+                         .call = std::string(fault->call),
+                         .object = fault->object,
+                         .k = fault->k,
+                         .fault = to_text(fault->action),
+                         .outcome = outcome_of(program, at)});
+  }
+  for (const SweepGroup& group : groups) {
+    for (const std::size_t at : group.cells) {
+      map.cells[at].outcome = SweepCell::Outcome::finding;
+      map.cells[at].fingerprints.push_back(fingerprint_of(program, group));
+    }
+  }
+  return map;
+}
+
 }  // namespace
+
+std::string fingerprint_of(const SweptProgram& program, const SweepGroup& group) {
+  return fingerprint_of(program.name,
+                        group.shown.claim,
+                        without_numbers(without_folder(group.shown.seen, program.folder)));
+}
 
 std::string cause_of(const ShownFinding& shown) {
   return shown.claim + '\n' + without_numbers(shown.seen);
@@ -169,6 +211,7 @@ Report report_of(const SweptProgram& program, std::size_t wanted) {
                                                     {"all_faults", program.cells.size()},
                                                     {"tried", tried},
                                                     {"not_injected", not_injected}});
+  report.maps = {map_of(program, groups)};
   report.cases = {{.suite = "run",
                    .name = program.name,
                    .scenario = program.name,

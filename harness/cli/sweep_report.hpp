@@ -23,6 +23,9 @@ std::string cause_of(const ShownFinding& shown);
 /// Without what runs without faults show, too.
 std::vector<SweepGroup> groups_of(const SweptProgram& program);
 
+/// The same in each checkout of a project
+std::string fingerprint_of(const SweptProgram& program, const SweepGroup& group);
+
 /// Nothing: it was not repeated.
 const Confirmation* confirmation_of(const SweptProgram& program, const SweepGroup& group);
 

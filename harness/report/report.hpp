@@ -1,5 +1,6 @@
 // Report: the result of a verb as plain data: findings, how to repeat them, and what was covered.
-// text, json and junit write it. Each verb makes one: gate of a campaign, run of a watched program.
+// text, json, junit, sarif and report_page write it. Each verb makes one: gate of a campaign, run
+// of a watched program.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,8 @@
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
+
+#include "harness/report/sweep_map.hpp"
 
 namespace lastref::harness {
 
@@ -53,6 +56,7 @@ struct ViolationGroup {
   /// Empty: each has a paragraph.
   std::string label = {};
   std::string fingerprint = {};  ///< Empty: of any
+  std::string note = {};         ///< What a suite says about it: "known: issue 12"
 };
 
 /// A plan with two different runs.
@@ -81,6 +85,8 @@ struct Report {
   std::string verdict = {};  ///< One sentence on the reason for the exit code
   std::string before = {};   ///< Lines for people before the findings
   std::vector<ViolationGroup> groups = {};
+  std::vector<ViolationGroup> known = {};  ///< Findings that are no violations
+  std::vector<SweepMap> maps = {};         ///< One for each swept program
   std::vector<Difference> differences = {};
   std::string after = {};   ///< Lines for people after the findings
   std::string repeat = {};  ///< The command that repeats all of it, if there is one

@@ -192,6 +192,7 @@ class Bounds {
     expect_said(files.json);
     expect_said(files.junit);
     expect_said(files.sarif);
+    expect_said(files.html);
   }
 
   /// For verbs that have it.

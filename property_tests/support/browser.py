@@ -4,6 +4,7 @@ import os
 
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.support.ui import WebDriverWait
 
 # How much lighter each text is than what is behind it, as WCAG 2.1 counts it.
 CONTRASTS = '''((selector) => {
@@ -78,6 +79,14 @@ class Browser:
     def value(self, expression):
         """What the page's script makes of an expression, as data."""
         return self._driver.execute_script('return ' + expression)
+
+    def click(self, selector):
+        """Clicks with the mouse at the first element that matches."""
+        self._driver.find_element('css selector', selector).click()
+
+    def until(self, expression):
+        """Waits until the expression is true."""
+        WebDriverWait(self._driver, 60).until(lambda _: self.value(expression))
 
     def contrasts(self, selector):
         """Of each text that the selector matches: its contrast, from 1 to 21, and the text."""

@@ -117,6 +117,9 @@ TEST_F(KnownFindings, are_no_violations) {
   ASSERT_THAT(report.groups, SizeIs(1));
   EXPECT_EQ(report.groups[0].scenario, "b");
   EXPECT_THAT(report.after, HasSubstr("KNOWN          a 1: issue 12"));
+  ASSERT_THAT(report.known, SizeIs(1));
+  EXPECT_EQ(report.known[0].scenario, "a");
+  EXPECT_EQ(report.known[0].note, "known: issue 12");
 }
 
 TEST_F(KnownFindings, are_known_until_the_end_of_their_last_day) {
@@ -128,6 +131,8 @@ TEST_F(KnownFindings, are_violations_after_it) {
   set_apart(year(2026) / month(11) / day(28), {});
   EXPECT_THAT(report.groups, SizeIs(2));
   EXPECT_THAT(report.after, HasSubstr("EXPIRED        a 1: issue 12, until 2026-11-28"));
+  EXPECT_THAT(report.known, SizeIs(0));
+  EXPECT_EQ(report.groups[0].note, "expired: issue 12, until 2026-11-28");
 }
 
 TEST_F(KnownFindings, are_missed_only_in_stories_that_were_tried_completely) {
