@@ -10,8 +10,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include "impl/array/utf8.hpp"
-
 namespace lastref::perf {
 namespace {
 
@@ -27,20 +25,6 @@ std::string times_or_percent(double ratio, bool as_times) {
   // A minus sign, because a hyphen looks different.
   const double percent = (ratio - 1) * 100;
   return fmt::format("{}{:.1f} %", percent < 0 ? "−" : "+", std::abs(percent));
-}
-
-/// The number of bytes of the first character; 0: it is not UTF-8.
-std::size_t size_of_character(std::string_view text) {
-  for (std::size_t size = 1; size <= std::min(text.size(), std::size_t{4}); ++size) {
-    if (array::is_utf8(text.substr(0, size))) {
-      return size;
-    }
-  }
-  return 0;
-}
-
-bool is_control(unsigned char byte) {
-  return (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f;
 }
 
 }  // namespace
@@ -116,25 +100,6 @@ std::string short_commit(const std::string& name) {
     return name;  // a name given by the user
   }
   return name.substr(0, 10) + name.substr(hash);
-}
-
-std::string html(std::string_view text) {
-  constexpr std::array<std::pair<char, std::string_view>, 5> escapes = {
-      {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}}};
-  std::string shown;
-  while (!text.empty()) {
-    const auto first = static_cast<unsigned char>(text.front());
-    const std::size_t size = size_of_character(text);
-    const auto* const escape =
-        std::ranges::find(escapes, text.front(), &decltype(escapes)::value_type::first);
-    if (size == 0 || is_control(first)) {
-      shown += fmt::format("\\x{:02x}", first);
-    } else {
-      shown += escape == escapes.end() ? text.substr(0, size) : escape->second;
-    }
-    text.remove_prefix(std::max(size, std::size_t{1}));
-  }
-  return shown;
 }
 
 }  // namespace lastref::perf

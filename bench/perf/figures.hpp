@@ -45,9 +45,4 @@ std::optional<Number> number_in(std::string_view text) {
                                                                   : std::nullopt;
 }
 
-/// Escapes untrusted text, so that HTML shows it and does nothing else. For text and for attributes
-/// in single or double quotes. Bytes that are not UTF-8 and control
-/// characters are shown as "\xff".
-std::string html(std::string_view text);
-
 }  // namespace lastref::perf

@@ -12,25 +12,23 @@
 
 #include "bench/perf/figures.hpp"
 #include "bench/perf/statistics.hpp"
+#include "harness/report/html.hpp"
 
 namespace lastref::perf {
 namespace {
 
-constexpr const char* page_style = R"(
-:root { color-scheme: light dark; --ground: #ffffff; --card: #ffffff; --edge: #d9dde3;
-  --text: #1b1f24; --quiet: #59636e; --grid: #eaedf0; --trend: #b4c3d6; --value: #2f5f97;
+using harness::html;
+
+constexpr std::string_view page_style = R"(
+:root { --card: #ffffff; --grid: #eaedf0; --trend: #b4c3d6; --value: #2f5f97;
   --slower: #b13a24; --faster: #1f7346; --level: #8b95a1; }
-@media (prefers-color-scheme: dark) { :root { --ground: #14171b; --card: #1a1e23; --edge: #333a43;
-  --text: #e4e8ec; --quiet: #9aa5b1; --grid: #272d34; --trend: #41536a; --value: #8db6e8;
-  --slower: #f0917d; --faster: #74cd9c; --level: #717c88; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 28px 24px 64px; max-width: 1010px; background: var(--ground);
-  color: var(--text); font: 15px/1.5 system-ui, "Segoe UI", "DejaVu Sans", sans-serif;
-  font-variant-numeric: tabular-nums; }
-h1 { font-size: 26px; line-height: 1.25; margin: 0 0 4px; }
+@media (prefers-color-scheme: dark) { :root { --card: #1a1e23; --grid: #272d34; --trend: #41536a;
+  --value: #8db6e8; --slower: #f0917d; --faster: #74cd9c; --level: #717c88; } }
+body { margin: 0 auto; padding: 28px 24px 64px; max-width: 1010px; }
+h1 { font-size: 26px; margin: 0 0 4px; }
 h2 { font-size: 19px; margin: 40px 0 2px; }
 h3 { font-size: 15px; margin: 0; font-weight: 600; overflow-wrap: anywhere; }
-p { margin: 2px 0; } .quiet { color: var(--quiet); font-size: 13px; }
+p { margin: 2px 0; } .quiet { font-size: 13px; }
 a { color: inherit; text-decoration-color: var(--edge); text-underline-offset: 3px; }
 a:hover { text-decoration-color: currentColor; }
 :focus-visible { outline: 2px solid var(--value); outline-offset: 2px; }
@@ -42,15 +40,13 @@ table { border-collapse: collapse; margin: 12px 0 0; font-size: 13px; }
 caption { text-align: left; white-space: nowrap; color: var(--quiet); padding-bottom: 2px; }
 th { text-align: left; font-weight: 600; color: var(--quiet); }
 th, td { padding: 3px 22px 3px 0; border-bottom: 1px solid var(--grid); vertical-align: top; }
-td.number, th.number { text-align: right; }
-td.number, td.slower, td.faster { white-space: nowrap; }
+td.slower, td.faster { white-space: nowrap; }
 td.name { overflow-wrap: anywhere; min-width: 150px; } .overview { width: 100%; }
 article { background: var(--card); border: 1px solid var(--edge); border-radius: 8px;
   margin: 16px 0 0; padding: 14px 18px 16px; }
 header { display: flex; flex-wrap: wrap; gap: 2px 24px; justify-content: space-between; }
 .last { white-space: nowrap; } .tables { display: flex; flex-wrap: wrap; gap: 0 36px; }
 .slower { color: var(--slower); } .faster { color: var(--faster); }
-code { font: 12.5px ui-monospace, "DejaVu Sans Mono", monospace; }
 .plot { display: block; width: 100%; min-width: 640px; height: auto; margin-top: 6px; }
 .plot text { font-size: 12px; fill: var(--quiet); } .plot .label { font-weight: 600; }
 .plot .slower .label { fill: var(--slower); } .plot .faster .label { fill: var(--faster); }
@@ -62,11 +58,10 @@ code { font: 12.5px ui-monospace, "DejaVu Sans Mono", monospace; }
 .median { fill: var(--value); } .point:hover .median { stroke: var(--text); stroke-width: 2; }
 .level { stroke: var(--level); stroke-width: 2; stroke-dasharray: 1 5; stroke-linecap: round; }
 .mark { stroke: currentColor; stroke-width: 1.5; } .band { fill: currentColor; opacity: .1; }
-[hidden] { display: none !important; }
 @media print { label { display: none; } article { break-inside: avoid; } }
 )";
 
-constexpr const char* page_script = R"(
+constexpr std::string_view page_script = R"(
 const field = document.getElementById("filter");
 const shown = document.getElementById("shown");
 const named = [...document.querySelectorAll("[data-name]")];
@@ -563,16 +558,7 @@ std::string plot_of(const Series& series) {
 }
 
 std::string page_of(std::span<const Line> lines, const ChangePointOptions& changes) {
-  std::string text = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      // Whatever a name contains, nothing is loaded and only the script below runs.
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-      "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
-      "<title>{0}</title>\n<style>{1}</style></head><body>\n<h1>{0}</h1>\n<p>{2}</p>\n",
-      "Speed over commits",
-      page_style,
-      span_of(lines));
+  std::string text = fmt::format("<p>{}</p>\n", span_of(lines));
   text += fmt::format(
       "<p class=\"quiet\">A point is the median of the repetitions of a commit; its bar, and what "
       "stands in brackets, is where that lies at {:.0f} %, or all repetitions if they are fewer "
@@ -590,7 +576,10 @@ std::string page_of(std::span<const Line> lines, const ChangePointOptions& chang
   for (const Line& line : lines) {
     text += section_of(line, number++);
   }
-  return text + fmt::format("<script>{}</script>\n</body></html>\n", page_script);
+  return harness::to_html(harness::Page{.title = "Speed over commits",
+                                        .style = page_style,
+                                        .body = std::move(text),
+                                        .script = page_script});
 }
 
 }  // namespace lastref::perf

@@ -64,21 +64,6 @@ TEST(Figures, name_days_and_commits) {
   EXPECT_EQ(short_commit("v1.2-a-long-word-of-somebody"), "v1.2-a-long-word-of-somebody");
 }
 
-TEST(Html, shows_what_others_have_named) {
-  EXPECT_EQ(html("<b a='1' c=\"2\">&amp;"), "&lt;b a=&#39;1&#39; c=&quot;2&quot;&gt;&amp;amp;");
-  EXPECT_EQ(html("naïve 日本 😀"), "naïve 日本 😀");
-  EXPECT_EQ(html(std::string("\0\x1b\x7f", 3)), "\\x00\\x1b\\x7f");
-  EXPECT_EQ(html("\xff\xc0\x80\xe2\x82"), "\\xff\\xc0\\x80\\xe2\\x82");
-  EXPECT_EQ(html("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "half of a pair";
-}
-
-RC_GTEST_PROP(Html, leaves_nothing_that_means_something, ()) {
-  const std::string shown = html(*rc::gen::arbitrary<std::string>());
-  RC_ASSERT(shown.find_first_of("<>\"'") == std::string::npos);
-  // JSON refuses text that is not UTF-8.
-  RC_ASSERT(!nlohmann::json(shown).dump().empty());
-}
-
 RC_GTEST_PROP(Ticks, are_a_few_between_the_ends, ()) {
   const double least = *rc::gen::inRange(0, 100'000) * 1e-3;
   const double most = least + *rc::gen::inRange(1, 100'000) * 1e-4;
