@@ -1,6 +1,7 @@
 #!/bin/sh
 # ar copies the new archive over the old one in place, so a full disk or a signal destroys all old
 # members. binutils 2.40-2
+# Found by the story ar_replace.
 cd "$(mktemp -d)" && trap 'rm -r "$PWD"' EXIT
 seq 8 >old
 seq 9 >new

@@ -1,6 +1,7 @@
 #!/bin/sh
 # ed truncates the file before it writes, and its buffer ends with it: with a full disk, a script
 # that edits a file loses both the old and the new text. ed 1.19-1
+# Found by the story ed.
 cd "$(mktemp -d)" && trap 'rm -r "$PWD"' EXIT
 seq 9 >out
 printf '1s/1/2/\nw\nq\n' |

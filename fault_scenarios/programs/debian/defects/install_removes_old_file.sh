@@ -1,6 +1,7 @@
 #!/bin/sh
 # install removes the old file before it knows that it can open the new one, so an unreadable
 # source or a moment without descriptors loses the target. coreutils 9.1-1
+# Found by the story install_over.
 cd "$(mktemp -d)" && trap 'rm -r "$PWD"' EXIT
 seq 9 >new
 seq 8 >out

@@ -1,6 +1,7 @@
 #!/bin/sh
 # merge truncates the file before it writes the result, so a full disk loses the changes of the
 # working copy. rcs 5.10.1-1
+# Found by the story merge.
 cd "$(mktemp -d)" && trap 'rm -r "$PWD"' EXIT
 seq 9 >old
 sed s/1/2/ old >out

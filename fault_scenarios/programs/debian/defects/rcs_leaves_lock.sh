@@ -1,6 +1,7 @@
 #!/bin/sh
 # ci leaves its lock file ,out, if the last rename fails, here with ENOSPC, and each later ci fails
 # because the RCS file is "in use". rcs 5.10.1-1
+# Found by the story rcs_ci_again.
 cd "$(mktemp -d)" && trap 'rm -r "$PWD"' EXIT
 seq 9 >out
 ci -q -t-t -mm -l out

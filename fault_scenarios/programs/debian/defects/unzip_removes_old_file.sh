@@ -1,6 +1,7 @@
 #!/bin/sh
 # unzip -o removes the old file before it creates the new one, so a full disk leaves neither.
 # unzip 6.0-28
+# Found by the story unzip_over.
 cd "$(mktemp -d)" && trap 'rm -r "$PWD"' EXIT
 seq 9 >out
 zip -q a.zip out

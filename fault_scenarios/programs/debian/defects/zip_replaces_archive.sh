@@ -1,6 +1,7 @@
 #!/bin/sh
 # zip exits with 0 and replaces a whole archive by the new file alone if it cannot open the archive
 # for a moment, here with EMFILE: it takes any error for "no such archive". zip 3.0-13
+# Found by the story zip_update.
 cd "$(mktemp -d)" && trap 'rm -r "$PWD"' EXIT
 seq 9 >new
 seq 8 >old
