@@ -83,7 +83,8 @@ struct SweptRun {
 
 class OneSweep final : public ProgramSweep {
  public:
-  OneSweep(const RunVerbOptions& options, const std::string& name) : options_(options) {
+  OneSweep(const RunVerbOptions& options, const std::string& name, std::set<std::string> known)
+      : options_(options), known_(std::move(known)) {
     program_.name = name.empty() ? fmt::format("{}", fmt::join(options.command, " ")) : name;
   }
 
@@ -114,7 +115,7 @@ class OneSweep final : public ProgramSweep {
     const double started = seconds_now();
     end_ = budget ? std::optional(started + *budget) : std::nullopt;
     for (const SweepGroup& group : groups_of(program_)) {
-      causes_.insert(cause_of(group.shown));
+      note(group.shown);
     }
     if (!program_.outcomes.empty()) {
       std::cerr << fmt::format("{} of them have an outcome already\n", program_.outcomes.size())
@@ -361,7 +362,7 @@ class OneSweep final : public ProgramSweep {
 
   bool is_over() {
     const std::lock_guard held(mutex_);
-    return Interruption::happened() || !recorded_ || (options_.first && !causes_.empty()) ||
+    return Interruption::happened() || !recorded_ || (options_.first && has_new_) ||
            (end_ && seconds_now() >= *end_);
   }
 
@@ -413,14 +414,18 @@ class OneSweep final : public ProgramSweep {
     if (!outcome.shown.empty()) {
       outcome.command = command_of(world_, {program_.cells[cell]});
     }
-    for (const ShownFinding& each : outcome.shown) {
-      causes_.insert(cause_of(each));
-    }
+    std::ranges::for_each(outcome.shown, [this](const ShownFinding& each) { note(each); });
     if (recorded_) {
       recorded_ = record_->add(number_, cell, outcome, run.said);
     }
     program_.outcomes.emplace(cell, std::move(outcome));
     tell(program_.outcomes.size(), wanted(), "faults");
+  }
+
+  void note(const ShownFinding& shown) {
+    causes_.insert(cause_of(shown));
+    has_new_ =
+        has_new_ || !known_.contains(fingerprint_of(program_, {.shown = shown, .cells = {}}));
   }
 
   /// The cells that this sweep tries, and those of earlier ones.
@@ -530,7 +535,9 @@ class OneSweep final : public ProgramSweep {
   std::mutex mutex_;
   Status recorded_;
   SweptProgram program_;
+  std::set<std::string> known_;            ///< Fingerprints
   std::set<std::string> causes_;           ///< Of the findings
+  bool has_new_ = false;                   ///< A finding that is not known
   std::map<std::string, Json> timelines_;  ///< Of a run with a finding, by its cause
   double told_ = 0;
 };
@@ -538,8 +545,8 @@ class OneSweep final : public ProgramSweep {
 }  // namespace
 
 tl::expected<std::unique_ptr<ProgramSweep>, std::string> ProgramSweep::plan(
-    const RunVerbOptions& options, const std::string& name) {
-  auto sweep = std::make_unique<OneSweep>(options, name);
+    const RunVerbOptions& options, const std::string& name, std::set<std::string> known) {
+  auto sweep = std::make_unique<OneSweep>(options, name, std::move(known));
   if (std::string refusal = sweep->plan(); !refusal.empty()) {
     return tl::unexpected(std::move(refusal));
   }
@@ -562,7 +569,7 @@ void sweep_program(const RunVerbOptions& options, Invocation& invocation) {
     invocation.refuse("run: " + folder.error().subject);
     return;
   }
-  const auto sweep = ProgramSweep::plan(options, "");
+  const auto sweep = ProgramSweep::plan(options, "", {});
   if (!sweep) {
     invocation.refuse("run: " + sweep.error());
     return;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <tl/expected.hpp>
@@ -25,11 +26,12 @@ class ProgramSweep {
  public:
   /// Runs the program without faults, and chooses the faults.
   ///
-  /// @param name  of the program in the report; empty: its command
+  /// @param name   of the program in the report; empty: its command
+  /// @param known  fingerprints of findings that do not end the sweep as the first ones
   ///
   /// Returns why there is no sweep, such as that the program is not clean without faults.
   static tl::expected<std::unique_ptr<ProgramSweep>, std::string> plan(
-      const RunVerbOptions& options, const std::string& name);
+      const RunVerbOptions& options, const std::string& name, std::set<std::string> known);
 
   ProgramSweep(const ProgramSweep&) = delete;
   ProgramSweep& operator=(const ProgramSweep&) = delete;

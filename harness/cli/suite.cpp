@@ -71,7 +71,7 @@ class SuiteParser {
                        fmt::format("{}: [[known]]: there is no [story.{}]{}",
                                    name_,
                                    each.story,
-                                   suggestion(each.story, names_of_stories())));
+                                   suggestion(each.story, suite_.names())));
       }
     }
     return std::move(suite_);
@@ -81,12 +81,6 @@ class SuiteParser {
   tl::unexpected<Error> wrong(const toml::source_region& where, const std::string& what) const {
     return failure(std::errc::invalid_argument,
                    fmt::format("{}:{}: {}", name_, where.begin.line, what));
-  }
-
-  std::vector<std::string> names_of_stories() const {
-    std::vector<std::string> names;
-    std::ranges::transform(suite_.stories, std::back_inserter(names), &Story::name);
-    return names;
   }
 
   /// In the order of the file, which the table has not kept.
@@ -112,26 +106,10 @@ class SuiteParser {
     std::vector<std::string> command;
     for (const auto& [key, node] : table) {
       const std::string_view option = key.str();
-      constexpr std::string_view of_a_run[] = {"bisect",
-                                               "calls",
-                                               "doctor",
-                                               "fault",
-                                               "first",
-                                               "help",
-                                               "html",
-                                               "json",
-                                               "junit",
-                                               "list",
-                                               "output",
-                                               "repeat",
-                                               "resume",
-                                               "sample",
-                                               "sarif",
-                                               "seed",
-                                               "shard",
-                                               "story",
-                                               "suite",
-                                               "sweep"};
+      constexpr std::string_view of_a_run[] = {"bisect", "calls",  "doctor", "fault",  "first",
+                                               "help",   "html",   "json",   "junit",  "list",
+                                               "output", "repeat", "resume", "sample", "sarif",
+                                               "seed",   "shard",  "story",  "suite",  "sweep"};
       if (std::ranges::find(of_a_run, option) != std::end(of_a_run)) {
         return wrong(key.source(), fmt::format("a story has no \"{}\"", option));
       }
@@ -249,6 +227,16 @@ class SuiteParser {
 
 }  // namespace
 
+bool is_expired(const KnownFinding& known, year_month_day today) {
+  return known.until && *known.until < today;
+}
+
+std::vector<std::string> Suite::names() const {
+  std::vector<std::string> names;
+  std::ranges::transform(stories, std::back_inserter(names), &Story::name);
+  return names;
+}
+
 Result<Suite> parse_suite(std::string_view text, const std::string& name) {
   return SuiteParser(name).parse(text);
 }
@@ -262,7 +250,7 @@ void set_known_apart(Report& report,
         report.groups, [&](const ViolationGroup& group) { return is_about(each, group); });
     const bool is_seen = found != report.groups.end();
     const std::string what = fmt::format("{} {}: {}", each.story, each.fingerprint, each.reason);
-    if (is_seen && each.until && *each.until < today) {
+    if (is_seen && is_expired(each, today)) {
       report.after += fmt::format("EXPIRED        {}, until {}\n", what, to_text(*each.until));
       found->note = fmt::format("expired: {}, until {}", each.reason, to_text(*each.until));
     } else if (is_seen) {

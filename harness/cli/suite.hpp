@@ -37,9 +37,14 @@ struct KnownFinding {
   std::optional<std::chrono::year_month_day> until = {};  ///< The last day
 };
 
+/// Its last day has passed.
+bool is_expired(const KnownFinding& known, std::chrono::year_month_day today);
+
 struct Suite {
   std::vector<Story> stories;
   std::vector<KnownFinding> known = {};
+
+  std::vector<std::string> names() const;
 };
 
 /// @param name  of the file, for errors

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,7 +58,6 @@ class SuiteRun {
         return;
       }
     }
-    set_known_apart(report_, suite_.known, today(), complete_);
     finish(seconds_now() - started);
     output_.write(report_, std::cerr, invocation_);
   }
@@ -77,8 +77,7 @@ class SuiteRun {
       return false;
     }
     suite_ = *std::move(suite);
-    std::vector<std::string> names;
-    std::ranges::transform(suite_.stories, std::back_inserter(names), &Story::name);
+    const std::vector<std::string> names = suite_.names();
     if (!options_.story.empty()) {
       std::erase_if(suite_.stories,
                     [this](const Story& each) { return !matches(options_.story, each.name); });
@@ -131,7 +130,7 @@ class SuiteRun {
       story.options.first = options_.first;
       story.options.files = options_.files;
       std::cerr << fmt::format("story {}\n", story.name) << std::flush;
-      auto sweep = ProgramSweep::plan(story.options, story.name);
+      auto sweep = ProgramSweep::plan(story.options, story.name, fingerprints_of(story));
       unplanned_.push_back({.name = story.name, .is_planned = false});
       programs_.push_back(sweep ? &(*sweep)->program() : nullptr);
       if (!sweep) {
@@ -142,6 +141,17 @@ class SuiteRun {
     for (std::size_t at = 0; at < sweeps_.size(); ++at) {
       programs_[at] = programs_[at] == nullptr ? &unplanned_[at] : programs_[at];
     }
+  }
+
+  /// Of its findings that are still known today
+  std::set<std::string> fingerprints_of(const Story& story) const {
+    std::set<std::string> fingerprints;
+    for (const KnownFinding& each : suite_.known) {
+      if (each.story == story.name && !is_expired(each, today())) {
+        fingerprints.insert(each.fingerprint);
+      }
+    }
+    return fingerprints;
   }
 
   void refuse(const Story& story, const std::string& why) {
@@ -190,6 +200,11 @@ class SuiteRun {
       complete_.push_back(story.name);
     }
     is_incomplete_ = is_incomplete_ || swept->exit == Exit::incomplete;
+    std::vector<KnownFinding> known;
+    std::ranges::copy_if(suite_.known, std::back_inserter(known), [&](const KnownFinding& each) {
+      return each.story == story.name;
+    });
+    set_known_apart(report_, known, today(), complete_);
     return true;
   }
 
