@@ -12,9 +12,9 @@
 //                     {"story":1,"claim":"...","seen":"..."}    a run without faults shows it, too
 //   logs/1-1.log    what the program printed, and the report, if cell 1 of story 1 has a finding
 //
-// Each line is JSON, with bytes as bytes_in_json has them. Stories and cells are counted from 1, in the order of the list. Everything
-// that decides what a run does is in the list, except for a time limit that was measured: two
-// sweeps belong together if their lists are equal.
+// Each line is JSON, with bytes as bytes_in_json has them. Stories and cells are counted from 1, in
+// the order of the list. Everything that decides what a run does is in the list, except for a time
+// limit that was measured: two sweeps belong together if their lists are equal.
 #pragma once
 
 #include <cstddef>

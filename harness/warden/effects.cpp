@@ -36,20 +36,20 @@ std::string Effects::object_of(const Notification& call, const SyscallRow& row) 
 void Effects::note(const Notification& call,
                    const SyscallRow& row,
                    const CallSeen& seen,
-                   ProcessSeen& who) {
+                   ProcessSeen& caller) {
   switch (row.effect) {
     case Effect::makes_sysv:
       sysv_.makes({.thread = call.thread,
-                   .process = who.process,
+                   .process = caller.process,
                    .kind = std::string(row.name.substr(0, 3)),
                    .key = static_cast<int>(call.arguments[0]),
                    .maker = fmt::format("{}/{}()#{}", seen.role, row.name, seen.k)});
       break;
     case Effect::moves_root:
-      note_new_root(row, who);
+      note_new_root(row, caller);
       break;
     case Effect::runs:
-      who.is_title_old = true;
+      caller.is_title_old = true;
       if (const auto rights = lost_rights_of(call, row)) {
         note_blind(fmt::format("{} runs {}, without its {} rights",
                                seen.role,
@@ -62,11 +62,13 @@ void Effects::note(const Notification& call,
   }
 }
 
-void Effects::note_new_root(const SyscallRow& row, const ProcessSeen& who) {
+void Effects::note_new_root(const SyscallRow& row, const ProcessSeen& caller) {
   other_roots_ = true;
   if (row.first.path < 0) {
-    note_blind(fmt::format(
-        "{} ({}) calls {}: names in a mount namespace of its own", who.role, who.title, row.name));
+    note_blind(fmt::format("{} ({}) calls {}: names in a mount namespace of its own",
+                           caller.role,
+                           caller.title,
+                           row.name));
   }
 }
 

@@ -38,7 +38,7 @@ class Effects {
   void note(const Notification& call,
             const SyscallRow& row,
             const CallSeen& seen,
-            ProcessSeen& who);
+            ProcessSeen& caller);
   /// Records an action with effects that we cannot see.
   void note_blind(std::string what);
   /// Records that a name could not be read.
@@ -53,7 +53,7 @@ class Effects {
 
  private:
   void note_names(const Notification& call, const SyscallRow& row, const CallSeen& seen);
-  void note_new_root(const SyscallRow& row, const ProcessSeen& who);
+  void note_new_root(const SyscallRow& row, const ProcessSeen& caller);
 
   NamesLedger names_;
   SysvMakers sysv_;

@@ -42,8 +42,8 @@ struct StoppedCall {
   bool is_own_folder;  ///< The same for the folder that contains it
 };
 
-/// Sends the signal to all descendants of this process, including those that start meanwhile, but to
-/// no unrelated children. Returns them.
+/// Sends the signal to all descendants of this process, including those that start meanwhile, but
+/// to no unrelated children. Returns them.
 std::set<int> signal_descendants(int signal, const UnrelatedChildren& unrelated = {});
 
 /// What a fault that sends a signal sends.

@@ -5,9 +5,9 @@
 
 namespace lastref::harness::warden {
 
-bool KeptCalls::keep(const KeptCall& each, const ProcessSeen& who, const NamesLedger& names) {
+bool KeptCalls::keep(const KeptCall& each, const ProcessSeen& caller, const NamesLedger& names) {
   const bool waits =
-      may_be_made_ && !may_be_made_({.call = each.seen, .process = who.process, .names = names});
+      may_be_made_ && !may_be_made_({.call = each.seen, .process = caller.process, .names = names});
   if (waits) {
     kept_.push_back(each);
   }
@@ -18,9 +18,9 @@ std::optional<KeptCall> KeptCalls::next(ProcessNames& roles,
                                         const Notifier& notifier,
                                         const NamesLedger& names) {
   const auto found = std::ranges::find_if(kept_, [&](const KeptCall& each) {
-    const ProcessSeen* const who = roles.of(each.call.thread);
-    return who == nullptr || !notifier.is_waiting(each.call.id) ||
-           may_be_made_({.call = each.seen, .process = who->process, .names = names});
+    const ProcessSeen* const caller = roles.of(each.call.thread);
+    return caller == nullptr || !notifier.is_waiting(each.call.id) ||
+           may_be_made_({.call = each.seen, .process = caller->process, .names = names});
   });
   if (found == kept_.end()) {
     return std::nullopt;

@@ -36,7 +36,7 @@ class KeptCalls {
 
   bool empty() const noexcept { return kept_.empty(); }
   /// Whether the call has to wait.
-  bool keep(const KeptCall& each, const ProcessSeen& who, const NamesLedger& names);
+  bool keep(const KeptCall& each, const ProcessSeen& caller, const NamesLedger& names);
   /// A call that need not wait any longer: it may be made, or its thread no longer waits for it.
   std::optional<KeptCall> next(ProcessNames& roles,
                                const Notifier& notifier,
