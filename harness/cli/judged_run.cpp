@@ -141,8 +141,10 @@ std::string JudgedRun::verdict() const {
     return "interrupted";
   }
   if (watched.perturbed > 0) {
-    return "no verdict: in each try a signal interrupted a call while lastref held it; --setup "
-           "allows more tries";
+    return fmt::format(
+        "no verdict: a signal interrupted a call while lastref held it, in {}",
+        tries == 1 ? "the only try; with --setup, or --private for what it leaves, there are more"
+                   : fmt::format("each of {} tries", tries));
   }
   std::string failure = fails_by_itself() ? fmt::format("the program itself fails, with {}",
                                                         how_it_ended(watched.root))

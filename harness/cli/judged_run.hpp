@@ -28,6 +28,7 @@ struct JudgedRun {
   const std::vector<warden::TreeFault>& faults;
   warden::Watched watched;
   std::vector<warden::Leftover> left;  ///< Forbidden leftovers
+  int tries = 1;                       ///< Of this run
   std::vector<warden::Leftover> open;  ///< Names that other users must not be able to write to
   std::vector<warden::CommandFailure> failures;
   /// How files differ from what --same expects of them, if the program ended with exit 0

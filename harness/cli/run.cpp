@@ -222,18 +222,35 @@ class Run {
       if (!report || report->watched.interrupted || report->watched.perturbed == 0) {
         return report;
       }
+      report->tries = tries;
+      if (tries == tries_max) {
+        return report;
+      }
+      auto renewed = renew_world();
+      if (!renewed) {
+        return std::nullopt;
+      }
       // Its leftovers would change the world of the next run.
       const bool is_cleaned = !options_.setup.empty() || !options_.recover.empty();
-      if (!is_cleaned && std::ranges::any_of(report->watched.leftovers, [](const auto& each) {
+      if (!is_cleaned && std::ranges::any_of(report->left, [](const auto& each) {
             return warden::is_there(each.path);
           })) {
         return report;
       }
       ++perturbed_runs;
-      if (tries == tries_max) {
-        return report;
-      }
+      world_ = *std::move(renewed);
     }
+  }
+
+  /// Makes the private folders as they were before the first run. Nothing: that is impossible, and
+  /// was reported.
+  std::optional<warden::PrivateWorld> renew_world() {
+    auto renewed = warden::make_private_again(folders_);
+    if (!renewed) {
+      invocation_.refuse("run: --private: " + describe(renewed.error()));
+      return std::nullopt;
+    }
+    return *std::move(renewed);
   }
 
   /// Each run gets the same standard input, if it is a file.
@@ -299,9 +316,7 @@ class Run {
     std::cerr << "one more run, for names that are the same in each run\n" << std::flush;
     std::uint64_t perturbed = 0;
     // It has to find the files that the first one found.
-    const auto again = warden::make_private_again(folders_);
-    if (!again) {
-      invocation_.refuse("run: --private: " + describe(again.error()));
+    if (!renew_world()) {
       return;
     }
     const auto other = report.watched.interrupted ? std::nullopt : judged(perturbed);

@@ -445,6 +445,19 @@ answers(2 "root .*warden_calls.*seccomp.*EBUSY"
 shows(2 "executable.: ./.*/warden_calls.,.*call.: .seccomp.,.*error.: .EBUSY."
   run --json - -- ${programs}/warden_calls seccomp /)
 answers(0 "NOT SEEN.*not all was seen" run -- ${programs}/warden_calls unshare /)
+if(doctor MATCHES "works +an overlay")
+  # Signals interrupt its calls. Each try begins with the folder as it was: the setup succeeds again.
+  file(MAKE_DIRECTORY ${FOLDER}/rings)
+  foreach(run RANGE 1 5)
+    execute_process(
+      COMMAND ${PROGRAM} run --setup "mkdir ${FOLDER}/rings/data" --private ${FOLDER}/rings=overlay
+              -- ${programs}/warden_calls "unlink while a clock rings" ${FOLDER}/rings
+      RESULT_VARIABLE code ERROR_VARIABLE said)
+    if(NOT code MATCHES "^[03]$")
+      message(SEND_ERROR "another try of a run ends with exit ${code}: ${said}")
+    endif()
+  endforeach()
+endif()
 answers(2 "/proc" run --private /proc -- true)
 answers(0 ".exit 0." run --private ipc -- sh -c "ipcmk -Q && ipcrm -q 0")
 answers(1 "msg:0 .*child.1/msgget" run --private ipc --
