@@ -58,12 +58,17 @@ bool creates_namespace(const StoppedCall& at) {
   return ((at.row.name == "clone3" ? word_at(at.call.thread, given) : given) & kinds) != 0;
 }
 
-/// Why this error cannot happen in this call that opens or removes a name, or starts a process;
-/// empty if it can.
-std::string_view misfit_of_flags(int error, const StoppedCall& at) {
+/// Why this error cannot happen in this call that opens or removes a name, starts a process, or is
+/// on an eventfd; empty if it can.
+std::string_view misfit_of_call(int error, const StoppedCall& at) {
   const auto is_one_of = [error](std::initializer_list<int> errors) {
     return std::ranges::find(errors, error) != errors.end();
   };
+  const bool moves_bytes = at.row.name.starts_with("read") || at.row.name.starts_with("write");
+  if (moves_bytes && at.seen.object == "anon_inode:[eventfd]") {
+    // eventfd(2): a number is added or taken, without memory or a device.
+    return is_one_of({EAGAIN, EINTR, EINVAL, EBADF, EFAULT}) ? "" : "the file is an eventfd";
+  }
   if (at.row.name == "unlinkat") {
     const bool is_folder = (argument(at.call, 2) & AT_REMOVEDIR) != 0;
     return is_folder && error == EISDIR                   ? "the call removes a folder"
@@ -294,7 +299,7 @@ std::vector<int> FaultInjector::errors_at(const StoppedCall& at) {
   const Where where = where_is(at.seen.object);
   std::vector<int> errors;
   for (int error = 1; error <= errors_max; ++error) {
-    if (is_likely(at.seen.call, error, where) && misfit_of_flags(error, at).empty()) {
+    if (is_likely(at.seen.call, error, where) && misfit_of_call(error, at).empty()) {
       errors.push_back(error);
     }
   }
@@ -309,7 +314,7 @@ std::string FaultInjector::refusal_of(const TreeFault& fault, const StoppedCall&
                          name_of_error(fault.action.error),
                          name_of(where));
     }
-    const std::string_view misfit = misfit_of_flags(fault.action.error, at);
+    const std::string_view misfit = misfit_of_call(fault.action.error, at);
     return misfit.empty() ? ""
                           : fmt::format("{}: {} cannot happen; --unlikely injects it",
                                         misfit,

@@ -176,6 +176,9 @@ TEST_F(Faults, that_such_flags_never_give_do_not_strike) {
   EXPECT_FALSE(strikes("cat /proc/version >/dev/null", "openat(/proc/version) fail_once EDQUOT"));
   EXPECT_FALSE(strikes("(exit 0); exit 0", "clone fail_once ENOSPC"));
   EXPECT_TRUE(strikes("(exit 0); exit 0", "clone fail_once EAGAIN"));
+  const std::string adds = "python3 -c 'import os; os.eventfd_write(os.eventfd(0), 1)'";
+  EXPECT_FALSE(strikes(adds, "write(anon_inode:*eventfd*) fail_once ENOMEM"));
+  EXPECT_TRUE(strikes(adds, "write(anon_inode:*eventfd*) fail_once EAGAIN"));
 }
 
 TEST_F(Faults, in_the_syntax_of_strace_count_the_calls_of_each_process) {
