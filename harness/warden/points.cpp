@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -57,19 +58,21 @@ class NameIndex {
   /// A pattern that matches `name` and the most similar one of the index; empty: none is similar.
   std::string common_pattern_of(const std::string& name, std::uint64_t& comparisons) const {
     std::string best;
+    const auto compare = [&](const std::string& other) {
+      ++comparisons;
+      std::string pattern = common_pattern(name, other).value_or("");
+      if (pattern.size() > best.size()) {
+        best = std::move(pattern);
+      }
+    };
     for_each_beginning(name, [&](const std::string& key) {
       // Of the names with this beginning, those before and after it have the longest common ending.
-      auto next = names_.lower_bound(key);
-      for (int side = 0; side < 2 && next != names_.end(); ++side) {
-        ++comparisons;
-        std::string pattern = common_pattern(name, next->second).value_or("");
-        if (pattern.size() > best.size()) {
-          best = std::move(pattern);
-        }
-        if (next == names_.begin()) {
-          break;
-        }
-        --next;
+      const auto next = names_.lower_bound(key);
+      if (next != names_.end()) {
+        compare(next->second);
+      }
+      if (next != names_.begin()) {
+        compare(std::prev(next)->second);
       }
     });
     return best;

@@ -4,6 +4,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -14,6 +15,7 @@
 namespace lastref::harness::warden {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
@@ -111,6 +113,14 @@ std::vector<CallSeen> with_random_names(std::size_t count, unsigned seed) {
     run.push_back(call("root", "openat", name + (at % 3 == 0 ? ".tmp" : ".out")));
   }
   return run;
+}
+
+TEST(Points, of_random_names_are_found_wherever_the_other_name_is_sorted) {
+  for (const auto& [one, other] : {std::pair("/t/aa", "/t/zz"), std::pair("/t/zz", "/t/aa")}) {
+    const Points points = points_of({call("root", "rmdir", "/t/more"), call("root", "mkdir", one)},
+                                    {call("root", "mkdir", other)});
+    EXPECT_THAT(texts_of(points), Contains("root/mkdir(/t/*)#1")) << one;
+  }
 }
 
 TEST(Points, of_random_names_are_found_without_comparing_each_with_each) {
