@@ -423,9 +423,9 @@ class OneSweep final : public ProgramSweep {
   }
 
   void note(const ShownFinding& shown) {
-    causes_.insert(cause_of(shown));
-    has_new_ =
-        has_new_ || !known_.contains(fingerprint_of(program_, {.shown = shown, .cells = {}}));
+    const std::string fingerprint = fingerprint_of(program_, shown);
+    has_new_ = has_new_ || !known_.contains(fingerprint);
+    found_.insert(fingerprint);
   }
 
   /// The cells that this sweep tries, and those of earlier ones.
@@ -441,7 +441,7 @@ class OneSweep final : public ProgramSweep {
     if (now - told_ >= seconds_between_lines) {
       told_ = now;
       std::cerr << fmt::format(
-                       "{} of {} {}, {}\n", done, all, what, counted(causes_.size(), "finding"))
+                       "{} of {} {}, {}\n", done, all, what, counted(found_.size(), "finding"))
                 << std::flush;
     }
   }
@@ -486,10 +486,15 @@ class OneSweep final : public ProgramSweep {
       if (Interruption::happened()) {
         return;
       }
-      const auto found = std::ranges::find(shown, cause_of(confirmation.shown), cause_of);
-      if (found != shown.end()) {
+      const auto fingerprint = [this](const ShownFinding& each) {
+        return fingerprint_of(program_, each);
+      };
+      const std::string wanted = fingerprint(confirmation.shown);
+      if (std::ranges::find(shown, wanted, fingerprint) != shown.end()) {
         ++confirmation.times;
-        timelines_.emplace(cause_of(confirmation.shown), member_of(run.report, "timeline"));
+        if (const Json& timeline = member_of(run.report, "timeline"); !timeline.is_null()) {
+          timelines_[wanted] = timeline;
+        }
       }
       if (++confirmation.runs == confirmations + 1 && recorded_) {
         recorded_ = record_->add(number_, confirmation);
@@ -508,11 +513,8 @@ class OneSweep final : public ProgramSweep {
         {"command", options_.command}, {"points", plan_.points}, {"left_out", plan_.left_out}};
     fields.update(*report.fields);
     fields["seconds"] = seconds;
-    for (const SweepGroup& group : groups_of(program_)) {
-      const auto timeline = timelines_.find(cause_of(group.shown));
-      if (timeline != timelines_.end() && !timeline->second.is_null()) {
-        fields["timelines"][fingerprint_of(program_, group)] = timeline->second;
-      }
+    if (!timelines_.empty()) {
+      fields["timelines"] = timelines_;
     }
     report.fields = std::make_shared<const Json>(std::move(fields));
     return report;
@@ -535,10 +537,10 @@ class OneSweep final : public ProgramSweep {
   std::mutex mutex_;
   Status recorded_;
   SweptProgram program_;
-  std::set<std::string> known_;            ///< Fingerprints
-  std::set<std::string> causes_;           ///< Of the findings
+  std::set<std::string> known_;            ///< Fingerprints of known findings
+  std::set<std::string> found_;            ///< Fingerprints of all findings
   bool has_new_ = false;                   ///< A finding that is not known
-  std::map<std::string, Json> timelines_;  ///< Of a run with a finding, by its cause
+  std::map<std::string, Json> timelines_;  ///< Of runs with a finding, by its fingerprint
   double told_ = 0;
 };
 

@@ -1,8 +1,8 @@
 #include "harness/cli/sweep_report.hpp"
 
 #include <algorithm>
+#include <map>
 #include <memory>
-#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -82,7 +82,7 @@ void add_findings(Report& report,
         {.scenario = program.name,
          .claim = group.shown.claim,
          .seen = group.shown.seen + examples_of(program, group),
-         .fingerprint = fingerprint_of(program, group),
+         .fingerprint = group.fingerprint,
          .repeats = confirmed != nullptr && confirmed->times > 1,
          .replay = program.outcomes.at(group.cells.front()).command},
         "");
@@ -122,22 +122,26 @@ SweepMap map_of(const SweptProgram& program, const std::vector<SweepGroup>& grou
   for (const SweepGroup& group : groups) {
     for (const std::size_t at : group.cells) {
       map.cells[at].outcome = SweepCell::Outcome::finding;
-      map.cells[at].fingerprints.push_back(fingerprint_of(program, group));
+      map.cells[at].fingerprints.push_back(group.fingerprint);
     }
   }
   return map;
 }
 
-}  // namespace
-
-std::string fingerprint_of(const SweptProgram& program, const SweepGroup& group) {
-  return fingerprint_of(program.name,
-                        group.shown.claim,
-                        without_numbers(without_folder(group.shown.seen, program.folder)));
+/// What runs without faults show, by fingerprint
+std::map<std::string, ShownFinding> without_faults(const SweptProgram& program) {
+  std::map<std::string, ShownFinding> all;
+  for (const ShownFinding& each : program.shown_without_faults) {
+    all.emplace(fingerprint_of(program, each), each);
+  }
+  return all;
 }
 
-std::string cause_of(const ShownFinding& shown) {
-  return shown.claim + '\n' + without_numbers(shown.seen);
+}  // namespace
+
+std::string fingerprint_of(const SweptProgram& program, const ShownFinding& shown) {
+  return fingerprint_of(
+      program.name, shown.claim, without_numbers(without_folder(shown.seen, program.folder)));
 }
 
 std::vector<SweepGroup> groups_of(const SweptProgram& program) {
@@ -148,16 +152,17 @@ std::vector<SweepGroup> groups_of(const SweptProgram& program) {
     }
   }
   std::ranges::sort(order);
+  const std::map<std::string, ShownFinding> dropped = without_faults(program);
   std::vector<SweepGroup> groups;
   for (const auto& [rank, cell] : order) {
     for (const ShownFinding& shown : program.outcomes.at(cell).shown) {
-      if (std::ranges::count(program.shown_without_faults, cause_of(shown), cause_of) > 0) {
+      const std::string fingerprint = fingerprint_of(program, shown);
+      if (dropped.contains(fingerprint)) {
         continue;
       }
-      auto group = std::ranges::find(
-          groups, cause_of(shown), [](const SweepGroup& each) { return cause_of(each.shown); });
+      auto group = std::ranges::find(groups, fingerprint, &SweepGroup::fingerprint);
       if (group == groups.end()) {
-        groups.push_back({.shown = shown, .cells = {}});
+        groups.push_back({.fingerprint = fingerprint, .shown = shown, .cells = {}});
         group = groups.end() - 1;
       }
       if (group->cells.empty() || group->cells.back() != cell) {
@@ -170,7 +175,8 @@ std::vector<SweepGroup> groups_of(const SweptProgram& program) {
 
 const Confirmation* confirmation_of(const SweptProgram& program, const SweepGroup& group) {
   const auto found = std::ranges::find_if(program.confirmations, [&](const Confirmation& each) {
-    return each.cell == group.cells.front() && cause_of(each.shown) == cause_of(group.shown);
+    return each.cell == group.cells.front() &&
+           fingerprint_of(program, each.shown) == group.fingerprint;
   });
   return found == program.confirmations.end() ? nullptr : &*found;
 }
@@ -179,11 +185,8 @@ Report report_of(const SweptProgram& program, std::size_t wanted) {
   const std::vector<SweepGroup> groups = groups_of(program);
   std::vector<std::string> not_injected;
   std::string after;
-  std::set<std::string> not_compared;
-  for (const ShownFinding& each : program.shown_without_faults) {
-    if (not_compared.insert(cause_of(each)).second) {
-      after += fmt::format("NOT COMPARED   {} in a run without faults, too\n", each.seen);
-    }
+  for (const auto& [fingerprint, shown] : without_faults(program)) {
+    after += fmt::format("NOT COMPARED   {} in a run without faults, too\n", shown.seen);
   }
   std::string refused;
   for (const auto& [cell, outcome] : program.outcomes) {

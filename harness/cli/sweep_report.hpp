@@ -12,19 +12,17 @@ namespace lastref::harness {
 
 /// The cells that show the same.
 struct SweepGroup {
+  std::string fingerprint;
   ShownFinding shown;              ///< Of the first cell
   std::vector<std::size_t> cells;  ///< The simplest fault first
 };
 
-/// The same text for findings that may have the same cause. Which of several equal threads or
-/// children it was differs from run to run.
-std::string cause_of(const ShownFinding& shown);
+/// The same text for findings that may have the same cause, in each checkout of a project. Which of
+/// several equal threads or children it was differs from run to run.
+std::string fingerprint_of(const SweptProgram& program, const ShownFinding& shown);
 
 /// Without what runs without faults show, too.
 std::vector<SweepGroup> groups_of(const SweptProgram& program);
-
-/// The same in each checkout of a project
-std::string fingerprint_of(const SweptProgram& program, const SweepGroup& group);
 
 /// Nothing: it was not repeated.
 const Confirmation* confirmation_of(const SweptProgram& program, const SweepGroup& group);
