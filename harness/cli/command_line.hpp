@@ -156,6 +156,7 @@ struct RunVerbOptions {
   bool doctor = false;
   bool calls = false;
   bool unlikely = false;
+  bool strict = false;
   double grace = 5;     ///< seconds
   double timeout = 0;   ///< seconds; 0: none
   double slowdown = 0;  ///< Maximum, in multiples of a clean run; 0: none

@@ -133,7 +133,8 @@ Exit JudgedRun::exit() const {
   if (fails_by_itself()) {
     return Exit::unusable;
   }
-  return all_struck() ? Exit::clean : Exit::incomplete;
+  const bool is_complete = all_struck() && (has_seen_all() || !options.strict);
+  return is_complete ? Exit::clean : Exit::incomplete;
 }
 
 std::string JudgedRun::verdict() const {

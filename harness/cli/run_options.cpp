@@ -105,6 +105,9 @@ void add_judges(CLI::App& verb, RunVerbOptions& options) {
                       "0, and with faults any except a crash"),
       "CODE")
       ->check(CLI::Range(0, 255));
+  verb.add_flag("--strict",
+                options.strict,
+                "Exit with 3 instead of 0 if not all was seen: with a line NOT SEEN or REFUSED");
   verb.add_option("--grace",
                   options.grace,
                   "Seconds that its other processes may run after the first one has ended")

@@ -23,6 +23,9 @@ std::vector<std::string> words_of(const RunVerbOptions& options,
   if (options.unlikely) {
     words.emplace_back("--unlikely");
   }
+  if (options.strict) {
+    words.emplace_back("--strict");
+  }
   add_all("--also", options.also);
   add_all("--private", options.private_folders);
   add_all("--limit", options.limits);

@@ -445,6 +445,8 @@ answers(2 "root .*warden_calls.*seccomp.*EBUSY"
 shows(2 "executable.: ./.*/warden_calls.,.*call.: .seccomp.,.*error.: .EBUSY."
   run --json - -- ${programs}/warden_calls seccomp /)
 answers(0 "NOT SEEN.*not all was seen" run -- ${programs}/warden_calls unshare /)
+shows(3 "not all was seen .exit 3" run --strict -- ${programs}/warden_calls unshare /)
+shows(0 "clean .exit 0" run --strict -- true)
 if(doctor MATCHES "works +an overlay")
   # Signals interrupt its calls. Each try begins with the folder as it was: the setup succeeds again.
   file(MAKE_DIRECTORY ${FOLDER}/rings)
