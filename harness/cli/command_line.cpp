@@ -528,6 +528,7 @@ struct CommandLine::Grammar {
 
 CommandLine::CommandLine() : grammar_(std::make_unique<Grammar>()) {
   grammar_->app.require_subcommand(1);
+  grammar_->app.set_version_flag("--version", "lastref " LASTREF_VERSION);
   const auto campaign = {
       Exit::clean, Exit::violation, Exit::unusable, Exit::incomplete, Exit::not_deterministic};
   const auto search = {Exit::clean, Exit::violation, Exit::unusable, Exit::incomplete};

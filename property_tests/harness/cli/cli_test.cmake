@@ -448,7 +448,7 @@ answers(0 "NOT SEEN.*not all was seen" run -- ${programs}/warden_calls unshare /
 shows(3 "not all was seen .exit 3" run --strict -- ${programs}/warden_calls unshare /)
 shows(0 "clean .exit 0" run --strict -- true)
 if(doctor MATCHES "works +an overlay")
-  # Signals interrupt its calls. Each try begins with the folder as it was: the setup succeeds again.
+  # Signals interrupt its calls. Each try has the folder as it was: the setup succeeds again.
   file(MAKE_DIRECTORY ${FOLDER}/rings)
   foreach(run RANGE 1 5)
     execute_process(
