@@ -131,15 +131,12 @@ class SuiteRun {
       story.options.files = options_.files;
       std::cerr << fmt::format("story {}\n", story.name) << std::flush;
       auto sweep = ProgramSweep::plan(story.options, story.name, fingerprints_of(story));
-      unplanned_.push_back({.name = story.name, .is_planned = false});
-      programs_.push_back(sweep ? &(*sweep)->program() : nullptr);
       if (!sweep) {
         refuse(story, sweep.error());
+        unplanned_.push_back({.name = story.name, .is_planned = false});
       }
+      programs_.push_back(sweep ? &(*sweep)->program() : &unplanned_.back());
       sweeps_.push_back(sweep ? *std::move(sweep) : nullptr);
-    }
-    for (std::size_t at = 0; at < sweeps_.size(); ++at) {
-      programs_[at] = programs_[at] == nullptr ? &unplanned_[at] : programs_[at];
     }
   }
 
@@ -196,15 +193,16 @@ class SuiteRun {
     report_.groups.insert(report_.groups.end(), swept->groups.begin(), swept->groups.end());
     report_.cases.insert(report_.cases.end(), swept->cases.begin(), swept->cases.end());
     report_.maps.insert(report_.maps.end(), swept->maps.begin(), swept->maps.end());
+    std::vector<std::string> complete;
     if (member_of(*swept->fields, "tried") == member_of(*swept->fields, "all_faults")) {
-      complete_.push_back(story.name);
+      complete.push_back(story.name);
     }
     is_incomplete_ = is_incomplete_ || swept->exit == Exit::incomplete;
     std::vector<KnownFinding> known;
     std::ranges::copy_if(suite_.known, std::back_inserter(known), [&](const KnownFinding& each) {
       return each.story == story.name;
     });
-    set_known_apart(report_, known, today(), complete_);
+    set_known_apart(report_, known, today(), complete);
     return true;
   }
 
@@ -236,10 +234,9 @@ class SuiteRun {
   SweepFolder folder_;
   std::vector<std::unique_ptr<ProgramSweep>> sweeps_;  ///< Null: the story is not clean
   std::vector<SweptProgram*> programs_;
-  std::deque<SweptProgram> unplanned_;
+  std::deque<SweptProgram> unplanned_;  ///< Those of stories that are not clean
   Report report_;
   Json stories_ = Json::array();
-  std::vector<std::string> complete_;  ///< Stories of which all faults were tried
   std::string refused_;
   bool is_incomplete_ = false;
 };
