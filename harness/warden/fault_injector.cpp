@@ -67,9 +67,9 @@ std::string_view misfit_of_call(int error, const StoppedCall& at) {
   if (at.seen.object == "anon_inode:[eventfd]") {
     // eventfd(2): a number is added or taken, without memory or a device. It never gets so large
     // that a write must wait.
-    const bool may_wait = at.row.name.starts_with("read") && is_one_of({EAGAIN, EINTR});
-    const bool moves_bytes = at.row.name.starts_with("read") || at.row.name.starts_with("write");
-    return moves_bytes && !may_wait ? "the file is an eventfd" : "";
+    const bool reads = at.row.name.starts_with("read");
+    const bool fits = reads ? is_one_of({EAGAIN, EINTR}) : !at.row.name.starts_with("write");
+    return fits ? "" : "the file is an eventfd";
   }
   if (at.row.name == "unlinkat") {
     const bool is_folder = (argument(at.call, 2) & AT_REMOVEDIR) != 0;
