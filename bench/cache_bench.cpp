@@ -60,8 +60,8 @@ using lastref::bench::Slots;
 using lastref::bench::Tree;
 using lastref::bench::with_peers;
 
-template <typename Keeper>
-using Deed = bool (Keeper::*)(Slots);
+template <typename Store>
+using Action = bool (Store::*)(Slots);
 
 constexpr std::int64_t small = 100;
 constexpr std::int64_t page = 4096;
@@ -130,45 +130,45 @@ class Fixture {
   OurCache our_cache(const ShmFolder& folder) { return {tree_.os(), references_, folder, load_}; }
 
   /// Measures a cache that this process has filled and read, or an empty one.
-  template <typename Keeper>
-  std::optional<double> seconds_of(Keeper& keeper, Deed<Keeper> deed, bool is_filled) const {
+  template <typename Store>
+  std::optional<double> seconds_of(Store& store, Action<Store> action, bool is_filled) const {
     if (parts_.size() == 1) {
       bool is_done = false;
-      const double spent = seconds([&] { is_done = (keeper.*deed)(all_); });
+      const double spent = seconds([&] { is_done = (store.*action)(all_); });
       return is_done ? std::optional(spent) : std::nullopt;
     }
     return lastref::bench::seconds_in_parallel(
         static_cast<unsigned>(parts_.size()),
         [&](unsigned index) {
-          keeper.in_a_child();
-          return !is_filled || (keeper.*deed)(parts_[index]);
+          store.in_a_child();
+          return !is_filled || (store.*action)(parts_[index]);
         },
-        [&](unsigned index) { return (keeper.*deed)(parts_[index]); });
+        [&](unsigned index) { return (store.*action)(parts_[index]); });
   }
 
   /// Uses a new cache for each measurement.
-  template <typename Keeper>
-  Measure puts(Deed<Keeper> put) {
+  template <typename Store>
+  Measure puts(Action<Store> put) {
     return [this, put]() {
       const ShmFolder folder;
-      if constexpr (std::is_same_v<Keeper, OurCache>) {
-        OurCache keeper = our_cache(folder);
-        return seconds_of(keeper, put, /*is_filled=*/false);
+      if constexpr (std::is_same_v<Store, OurCache>) {
+        OurCache store = our_cache(folder);
+        return seconds_of(store, put, /*is_filled=*/false);
       } else {
-        Keeper keeper(folder, load_);
-        return seconds_of(keeper, put, /*is_filled=*/false);
+        Store store(folder, load_);
+        return seconds_of(store, put, /*is_filled=*/false);
       }
     };
   }
 
-  template <typename Keeper>
-  Measure gets(Keeper& keeper, Deed<Keeper> get) const {
-    return [this, &keeper, get] { return seconds_of(keeper, get, /*is_filled=*/true); };
+  template <typename Store>
+  Measure gets(Store& store, Action<Store> get) const {
+    return [this, &store, get] { return seconds_of(store, get, /*is_filled=*/true); };
   }
 
-  template <typename Keeper>
-  bool fill(Keeper& keeper, Deed<Keeper> put, Deed<Keeper> get) const {
-    return (keeper.*put)(all_) && (keeper.*get)(all_);
+  template <typename Store>
+  bool fill(Store& store, Action<Store> put, Action<Store> get) const {
+    return (store.*put)(all_) && (store.*get)(all_);
   }
 
   /// Python processes fewer small values; its time is scaled up to the full number.
@@ -188,23 +188,23 @@ class Fixture {
   }
 
   /// Our system calls per operation, over the first thousand operations.
-  double calls_of(Deed<OurCache> deed) {
+  double calls_of(Action<OurCache> action) {
     CountingInterceptor interceptor;
     lastref::harness::InstrumentedOs os(tree_.os(), interceptor);
     const ShmFolder folder;
-    OurCache keeper(os, references_, folder, load_);
+    OurCache store(os, references_, folder, load_);
     const Slots some = Slots(all_).first(std::min<std::size_t>(all_.size(), 1000));
-    if (deed != &OurCache::put_all && !(keeper.put_all(some) && (keeper.*deed)(some))) {
+    if (action != &OurCache::put_all && !(store.put_all(some) && (store.*action)(some))) {
       return -1;
     }
     const double before = interceptor.calls();
-    const bool is_done = (keeper.*deed)(some);
+    const bool is_done = (store.*action)(some);
     return is_done ? (interceptor.calls() - before) / static_cast<double>(some.size()) : -1;
   }
 
-  void finish(benchmark::State& state, Deed<OurCache> deed, double median) {
+  void finish(benchmark::State& state, Action<OurCache> action, double median) {
     state.counters["ops/s"] = static_cast<double>(load_.slots) / median;
-    state.counters["calls"] = calls_of(deed);
+    state.counters["calls"] = calls_of(action);
   }
 
  private:
@@ -231,7 +231,7 @@ void put(benchmark::State& state) {
 
 /// Full caches, after all values have been read once.
 struct Filled {
-  Filled(Fixture& with, Deed<OurCache> our_get)
+  Filled(Fixture& with, Action<OurCache> our_get)
       : fixture(with),
         ours(fixture.our_cache(folder)),
         plain(folder, fixture.load()),
@@ -251,7 +251,7 @@ struct Filled {
 
 /// Gets slots in random order, as all benchmarks below.
 template <typename MakeOthers>
-void get_by(benchmark::State& state, Deed<OurCache> get, MakeOthers others_of) {
+void get_by(benchmark::State& state, Action<OurCache> get, MakeOthers others_of) {
   Fixture fixture(state, /*in_order=*/false);
   if (!fixture.is_ready(state)) {
     return;

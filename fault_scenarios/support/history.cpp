@@ -164,51 +164,51 @@ struct Enabled {
 };
 
 /// The first, and each of the others or not.
-Words some_of(const Words& all, Lot& lot) {
+Words some_of(const Words& all, Draw& draw) {
   Words some;
   std::ranges::copy_if(all, std::back_inserter(some), [&](std::string_view each) {
-    return each == all.front() || lot.one_in(2);
+    return each == all.front() || draw.one_in(2);
   });
   return some;
 }
 
 /// Few verbs and objects lead to more that one does after another.
-Enabled draw_enabled(const Vocabulary& vocabulary, Lot& lot) {
-  Enabled enabled{.processes = some_of(vocabulary.processes, lot),
+Enabled draw_enabled(const Vocabulary& vocabulary, Draw& draw) {
+  Enabled enabled{.processes = some_of(vocabulary.processes, draw),
                   .verbs = {},
-                  .same_process = lot.below(4),
-                  .same_objects = lot.below(4),
-                  .ordered = lot.below(5)};
+                  .same_process = draw.below(4),
+                  .same_objects = draw.below(4),
+                  .ordered = draw.below(5)};
   std::map<Words, Words> drawn;  // The same for equal lists.
   for (const Verb& each : vocabulary.verbs) {
-    if (each.use != Verb::Use::basic && !lot.one_in(2)) {
+    if (each.use != Verb::Use::basic && !draw.one_in(2)) {
       continue;
     }
     Verb& verb = enabled.verbs.emplace_back(each);
     for (Words& objects : verb.objects) {
-      objects = drawn.try_emplace(objects, some_of(objects, lot)).first->second;
+      objects = drawn.try_emplace(objects, some_of(objects, draw)).first->second;
     }
   }
   return enabled;
 }
 
-HistoryOperation draw_operation(const Enabled& enabled, const OperationList& drawn, Lot& lot) {
-  const Verb& first = lot.of(enabled.verbs);
-  const bool is_again = first.use == Verb::Use::rare && !lot.one_in(rare_one_in);
-  const Verb& verb = is_again ? lot.of(enabled.verbs) : first;
-  HistoryOperation operation{.process = std::string(lot.of(enabled.processes)),
+HistoryOperation draw_operation(const Enabled& enabled, const OperationList& drawn, Draw& draw) {
+  const Verb& first = draw.of(enabled.verbs);
+  const bool is_again = first.use == Verb::Use::rare && !draw.one_in(rare_one_in);
+  const Verb& verb = is_again ? draw.of(enabled.verbs) : first;
+  HistoryOperation operation{.process = std::string(draw.of(enabled.processes)),
                              .verb = std::string(verb.name),
                              .objects = {}};
   for (const Words& objects : verb.objects) {
-    operation.objects.emplace_back(lot.one_in(2) ? objects.front() : lot.of(objects));
+    operation.objects.emplace_back(draw.one_in(2) ? objects.front() : draw.of(objects));
   }
   if (drawn.empty()) {
     return operation;
   }
-  if (lot.below(4) < enabled.same_process) {
+  if (draw.below(4) < enabled.same_process) {
     operation.process = drawn.back().process;
   }
-  if (lot.below(4) < enabled.same_objects) {
+  if (draw.below(4) < enabled.same_objects) {
     for (const std::string& each : drawn.back().objects) {
       for (std::size_t at = 0; at < verb.objects.size(); ++at) {
         if (std::ranges::count(verb.objects[at], each) > 0) {
@@ -299,25 +299,25 @@ std::vector<std::string> smaller_histories(const Vocabulary& vocabulary, std::st
   return texts;
 }
 
-std::size_t Lot::below(std::size_t end) noexcept {
+std::size_t Draw::below(std::size_t end) noexcept {
   return static_cast<std::size_t>(next_random(state_) % end);
 }
 
 OperationList draw_history(const Vocabulary& vocabulary, HistoryModel& model, std::uint64_t seed) {
-  Lot lot(seed);
-  const Enabled enabled = draw_enabled(vocabulary, lot);
-  const std::size_t size = drawn_min + lot.below(vocabulary.drawn_max - drawn_min + 1);
+  Draw draw(seed);
+  const Enabled enabled = draw_enabled(vocabulary, draw);
+  const std::size_t size = drawn_min + draw.below(vocabulary.drawn_max - drawn_min + 1);
   OperationList drawn;
   while (drawn.size() < size) {
-    HistoryOperation operation = draw_operation(enabled, drawn, lot);
-    const bool may_be_nonsense = lot.one_in(nonsense_one_in);
+    HistoryOperation operation = draw_operation(enabled, drawn, draw);
+    const bool may_be_nonsense = draw.one_in(nonsense_one_in);
     for (std::size_t tries = 0; !may_be_nonsense && tries < tries_for_sense &&
                                 (!model.is_sensible(operation) || is_repeated(drawn, operation));
          ++tries) {
-      operation = draw_operation(enabled, drawn, lot);
+      operation = draw_operation(enabled, drawn, draw);
     }
     operation.is_then = !drawn.empty() && drawn.back().process != operation.process &&
-                        lot.below(4) < enabled.ordered;
+                        draw.below(4) < enabled.ordered;
     model.apply(operation);
     drawn.push_back(std::move(operation));
   }

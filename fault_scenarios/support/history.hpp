@@ -64,9 +64,9 @@ tl::expected<void, FormError> check_history(const Vocabulary& vocabulary, std::s
 std::vector<std::string> smaller_histories(const Vocabulary& vocabulary, std::string_view text);
 
 /// Random decisions.
-class Lot {
+class Draw {
  public:
-  explicit Lot(std::uint64_t seed) : state_(seed) {}
+  explicit Draw(std::uint64_t seed) : state_(seed) {}
 
   std::size_t below(std::size_t end) noexcept;
   bool one_in(std::size_t count) noexcept { return below(count) == 0; }

@@ -11,16 +11,16 @@ namespace lastref::harness {
 namespace {
 
 /// A moment, and the kind of fault at it.
-struct Strike {
+struct SiteFault {
   Moment moment;
   FaultKind kind = FaultKind::kill_before;
   int error = 0;
   bool whole_tree = false;
 
-  auto operator<=>(const Strike&) const = default;
+  auto operator<=>(const SiteFault&) const = default;
 };
 
-Strike strike_of(const Fault& fault, const ScenarioMatrix& of) {
+SiteFault site_fault_of(const Fault& fault, const ScenarioMatrix& of) {
   const auto callers = of.callers.find(fault.site);
   return {.moment = moment_of(fault.site, callers == of.callers.end() ? 0 : callers->second),
           .kind = fault.kind,
@@ -85,19 +85,19 @@ std::vector<Cell> all_cells_of(std::span<const ScenarioMatrix> matrices) {
 
 std::vector<Cell> site_matrix_of(std::span<const ScenarioMatrix> matrices, std::uint64_t seed) {
   std::vector<Cell> cells;
-  std::map<Strike, std::vector<Candidate>> candidates;
+  std::map<SiteFault, std::vector<Candidate>> candidates;
   for (const Cell& cell : all_cells_of(matrices)) {
     const ScenarioMatrix& matrix = matrices[cell.scenario];
-    const Strike strike = strike_of(matrix.faults[cell.fault], matrix);
-    if (strike.moment.callers == 0) {
+    const SiteFault site_fault = site_fault_of(matrix.faults[cell.fault], matrix);
+    if (site_fault.moment.callers == 0) {
       cells.push_back(cell);
     } else {
-      candidates[strike].push_back({.draw = draw_of_cell(seed, cell), .cell = cell});
+      candidates[site_fault].push_back({.draw = draw_of_cell(seed, cell), .cell = cell});
     }
   }
-  for (auto& [strike, mine] : candidates) {
+  for (auto& [site_fault, mine] : candidates) {
     // The handling of a failed allocation depends on the callers alone.
-    draw(mine, strike.moment.name == allocation_site ? 1 : cells_for(strike.kind));
+    draw(mine, site_fault.moment.name == allocation_site ? 1 : cells_for(site_fault.kind));
     for (const Candidate& drawn : mine) {
       cells.push_back(drawn.cell);
     }

@@ -139,10 +139,10 @@ struct ChoiceEvent {
 struct UngatedState {
   /// Space for a pthread_mutex_t, which survives its owner: UngatedLock.
   alignas(std::uint64_t) std::array<std::byte, 64> lock;
-  std::atomic<std::uint32_t> news;  ///< a futex: the number of changes that others may wait for
-  std::atomic<bool> has_kills;      ///< The world, not a scenario, has killed a process.
-  std::uint64_t noise;              ///< Seed of the noise; 0: none
-  RecordText needs_gate;            ///< Why the scenario cannot be run without gates, if it cannot.
+  std::atomic<std::uint32_t> changes;  ///< a futex: the number of changes that others may wait for
+  std::atomic<bool> has_kills;         ///< The world, not a scenario, has killed a process.
+  std::uint64_t noise;                 ///< Seed of the noise; 0: none
+  RecordText needs_gate;  ///< Why the scenario cannot be run without gates, if it cannot.
   /// Threads of each process that wait with a time limit, and so continue by themselves.
   std::array<std::atomic<std::uint32_t>, processes_max> timed_waits;
 };

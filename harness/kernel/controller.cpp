@@ -162,9 +162,9 @@ bool KernelController::run_next_start() {
 }
 
 void KernelController::see_through(const char* role) {
-  const auto born =
-      give_birth(context_, 0, {.role = role, .arguments = {}, .fds = {}, .blocked = {}});
-  LASTREF_ASSERT(born.has_value());
+  const auto spawned =
+      spawn_process(context_, 0, {.role = role, .arguments = {}, .fds = {}, .blocked = {}});
+  LASTREF_ASSERT(spawned.has_value());
   go_on();
   while (anybody_lives()) {
     if (take()) {
@@ -434,14 +434,14 @@ void KernelController::stop_role(std::string_view role, bool stops) {
 }
 
 void KernelController::interrupt_everybody() {
-  const auto born = std::span(control_block().processes).first(control_block().processes_used);
-  for (Process& process : born) {
+  const auto spawned = std::span(control_block().processes).first(control_block().processes_used);
+  for (Process& process : spawned) {
     if (process.live) {
       process.sent |= signal_bit(SIGINT);
       ::kill(process.pid, SIGINT);
     }
   }
-  for (std::uint16_t at = 0; at < born.size(); ++at) {
+  for (std::uint16_t at = 0; at < spawned.size(); ++at) {
     settle(at);
   }
 }

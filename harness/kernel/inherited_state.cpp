@@ -43,10 +43,12 @@ std::string standard_descriptor_missing() {
 /// Only for processes that do not report to their starter when they die. Where the kernel can
 /// report an exit only to a parent, a worker is a child of its starter. In a pid namespace, all
 /// orphans become children of the first process.
-bool is_programs_child(const RunContext& context, std::uint16_t process, const Birth& birth) {
+bool is_programs_child(const RunContext& context,
+                       std::uint16_t process,
+                       const SpawnRequest& request) {
   const auto& processes = context.run.control_block().processes;
   const os::Pid starter = processes[processes[process].parent].own_pid;
-  return birth.entry != nullptr && !context.plays_in(ambient::pid_namespace) &&
+  return request.entry != nullptr && !context.plays_in(ambient::pid_namespace) &&
          ::getppid() == starter;
 }
 
@@ -87,7 +89,7 @@ std::string wrong_standard_descriptor() {
 
 std::optional<Finding> not_inherited(const RunContext& context,
                                      std::uint16_t process,
-                                     const Birth& birth,
+                                     const SpawnRequest& request,
                                      std::uint64_t blocked) {
   if (std::string seen = standard_descriptor_missing(); !seen.empty()) {
     return Finding{.claim = "E1: a process that we start has 0, 1 and 2", .seen = seen};
@@ -102,9 +104,9 @@ std::optional<Finding> not_inherited(const RunContext& context,
                    .seen = "it blocks " + std::to_string(now) + ", and should block " +
                            std::to_string(blocked)};
   }
-  if (is_programs_child(context, process, birth)) {
+  if (is_programs_child(context, process, request)) {
     return Finding{.claim = "E7: wait() sees no child that the program did not start",
-                   .seen = "the " + birth.role + " is a child of the program"};
+                   .seen = "the " + request.role + " is a child of the program"};
   }
   return std::nullopt;
 }

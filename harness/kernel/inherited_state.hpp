@@ -26,7 +26,7 @@ std::string wrong_standard_descriptor();
 /// `blocked` are the signals that its starter wants it to block.
 std::optional<Finding> not_inherited(const RunContext& context,
                                      std::uint16_t process,
-                                     const Birth& birth,
+                                     const SpawnRequest& request,
                                      std::uint64_t blocked);
 
 }  // namespace lastref::harness

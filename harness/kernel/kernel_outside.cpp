@@ -12,8 +12,8 @@
 #include <csignal>
 #include <string_view>
 
-#include "harness/kernel/born.hpp"
 #include "harness/kernel/control_block.hpp"
+#include "harness/kernel/exec_handoff.hpp"
 #include "harness/kernel/privileges.hpp"
 #include "harness/platform/folder.hpp"
 #include "harness/platform/unique_fd.hpp"

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "harness/kernel/born.hpp"
+#include "harness/kernel/exec_handoff.hpp"
 #include "harness/kernel/inherited_state.hpp"
 #include "harness/program/arena.hpp"
 
@@ -46,9 +46,9 @@ KernelStage::KernelStage(RunContext& context,
 Status KernelStage::start(const std::string& role) {
   LASTREF_TRY(tree, tree_to_join());
   if (context_.run.is_gated()) {
-    return status_of(give_birth(context_,
-                                member_.process(),
-                                {.role = role, .arguments = {tree}, .fds = {}, .blocked = {}}));
+    return status_of(spawn_process(context_,
+                                   member_.process(),
+                                   {.role = role, .arguments = {tree}, .fds = {}, .blocked = {}}));
   }
   LASTREF_TRY(
       child,

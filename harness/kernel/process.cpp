@@ -12,7 +12,7 @@
 
 #include <lastref/tracker.hpp>
 
-#include "harness/kernel/born.hpp"
+#include "harness/kernel/exec_handoff.hpp"
 #include "harness/kernel/fd_inventory.hpp"
 #include "harness/kernel/kernel_limits.hpp"
 #include "harness/kernel/kernel_stage.hpp"
@@ -74,18 +74,18 @@ int perform(RunContext& context,
             RunMember& member,
             os::Os& os,
             InstrumentedOs* instrumented,
-            const Birth& birth,
+            const SpawnRequest& request,
             std::optional<KernelStage>& stage) {
-  if (birth.entry != nullptr) {
-    return birth.entry->run(os, birth.arguments);
+  if (request.entry != nullptr) {
+    return request.entry->run(os, request.arguments);
   }
-  const Role* role = role_named(*context.scenario, birth.role);
+  const Role* role = role_named(*context.scenario, request.role);
   if (role == nullptr) {
     member.fact(fact::refuted, "the scenario has every role that it starts", {});
-    member.fact(fact::seen, birth.role, {});
+    member.fact(fact::seen, request.role, {});
     return unknown_role;
   }
-  stage.emplace(context, member, os, instrumented, birth.arguments);
+  stage.emplace(context, member, os, instrumented, request.arguments);
   stage->note_end(run_body(*role, *stage));
   return 0;
 }
@@ -110,13 +110,13 @@ UngatedEnd ungated_end;
 [[noreturn]] void live(RunContext& context,
                        std::uint16_t process,
                        ActorId actor,
-                       const Birth& birth) {
+                       const SpawnRequest& request) {
   const ArenaPause is_the_servers;
   if (context.ambient != nullptr) {
     lift_limits();  // The parent's limits; our numbers are above them.
     become_root_again();
   }
-  keep_only(birth.fds);
+  keep_only(request.fds);
   if (::fcntl(STDIN_FILENO, F_GETFD) < 0) {
     ::open("/dev/null", O_RDONLY);  // If its parent has closed it, it is the lowest free number.
   }
@@ -126,7 +126,7 @@ UngatedEnd ungated_end;
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
     ::signal(number, SIG_DFL);  // As after an exec, even if the parent ignores them.
   }
-  for (const auto& [name, value] : birth.environment) {
+  for (const auto& [name, value] : request.environment) {
     // The only thread of this process.
     // NOLINTNEXTLINE(concurrency-mt-unsafe)
     ::setenv(name.c_str(), value.c_str(), 1);
@@ -134,9 +134,9 @@ UngatedEnd ungated_end;
   signal_child_ready(context.run.control_block());
   if (context.ambient != nullptr) {
     execute_program(
-        arguments_of({.process = process, .actor = actor, .by_scenario = true}, context, birth));
+        arguments_of({.process = process, .actor = actor, .by_scenario = true}, context, request));
   }
-  play(context, process, actor, birth);
+  play(context, process, actor, request);
 }
 
 /// As fork(2). A process in a pid namespace sees its own /proc, as in containers.
@@ -174,13 +174,13 @@ void publish_pid(RunContext& context, std::uint16_t process, os::Pid pid) noexce
 void play(RunContext& context,
           std::uint16_t process,
           ActorId actor,
-          const Birth& birth,
+          const SpawnRequest& request,
           const std::optional<Finding>& wrong) {
   const FdInventory at_first = FdInventory::look();
   SerialInterceptor interceptor(context.run, context.faults, process);
   ForkingOs kernel(context, interceptor);
   InstrumentedOs os(kernel, interceptor, limits_in(context.parameters));
-  for (const os::PassedFd& fd : birth.fds) {
+  for (const os::PassedFd& fd : request.fds) {
     os.adopt(static_cast<os::Fd>(fd.number_there), "passed");
   }
   interceptor.become(process, actor);
@@ -189,7 +189,7 @@ void play(RunContext& context,
     interceptor.fact(fact::seen, wrong->seen, {});
   }
   std::optional<KernelStage> stage;
-  const int code = perform(context, interceptor, os, &os, birth, stage);
+  const int code = perform(context, interceptor, os, &os, request, stage);
   os.run_exit_hooks();
   leave_tree(stage);
   stage.reset();
@@ -203,7 +203,7 @@ void play(RunContext& context,
   interceptor.end(code);
 }
 
-void play_ungated(RunContext& context, std::uint16_t process, const Birth& birth) {
+void play_ungated(RunContext& context, std::uint16_t process, const SpawnRequest& request) {
   UngatedMember member(context.run, process);
   if (!member.publish_pid()) {
     ::raise(SIGKILL);
@@ -224,7 +224,7 @@ void play_ungated(RunContext& context, std::uint16_t process, const Birth& birth
     ungated_end.member->note_end(ungated_end.code);
   });
   LASTREF_ASSERT(registered == 0);
-  ungated_end.code = perform(context, member, os, nullptr, birth, stage);
+  ungated_end.code = perform(context, member, os, nullptr, request, stage);
   std::exit(ungated_end.code);  // NOLINT(concurrency-mt-unsafe): as every program does.
 }
 
@@ -232,26 +232,28 @@ std::vector<EntryPoint> product_entries() {
   return {{.name = tracker::entry_point, .run = tracker::run}};
 }
 
-Result<os::Pid> give_birth(RunContext& context, std::uint16_t parent, const Birth& birth) {
+Result<os::Pid> spawn_process(RunContext& context,
+                              std::uint16_t parent,
+                              const SpawnRequest& request) {
   ControlBlock& control_block = context.run.control_block();
-  const std::uint16_t process = new_process(control_block, birth.role, parent);
+  const std::uint16_t process = new_process(control_block, request.role, parent);
   const ActorId actor = new_actor(control_block, process);
   // Blocked around the fork: the child must not run for an instant with these signals unblocked.
-  const sigset_t blocked = set_of(birth.blocked);
+  const sigset_t blocked = set_of(request.blocked);
   sigset_t before;
   ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
   // The controller starts the first process.
   const bool is_first = process == 0 && context.plays_in(ambient::pid_namespace);
   const pid_t pid = is_first ? fork_in_namespace() : ::fork();
   if (pid == 0) {
-    live(context, process, actor, birth);
+    live(context, process, actor, request);
   }
   const int code = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (pid < 0) {
     control_block.actors[actor].state = ActorState::gone;
     control_block.processes[process].live = false;
-    return failure(std::errc{code}, birth.role, Call::spawn);
+    return failure(std::errc{code}, request.role, Call::spawn);
   }
   wait_until_child_ready(control_block);
   publish_pid(context, process, pid);
@@ -279,16 +281,16 @@ Result<os::Child> ForkingOs::spawn(const os::SpawnOptions& options) noexcept {
       return failure(std::errc::bad_file_descriptor, options.entry, Call::spawn);
     }
   }
-  const Birth birth = {.role = role == nullptr ? options.entry : role->name,
-                       .entry = entry,
-                       .arguments = options.arguments,
-                       .fds = options.fds,
-                       .blocked = options.blocked,
-                       .environment = options.environment};
+  const SpawnRequest request = {.role = role == nullptr ? options.entry : role->name,
+                                .entry = entry,
+                                .arguments = options.arguments,
+                                .fds = options.fds,
+                                .blocked = options.blocked,
+                                .environment = options.environment};
   if (context_.ambient != nullptr || !context_.run.is_gated()) {
-    return execute(options, birth);
+    return execute(options, request);
   }
-  const auto pid = give_birth(context_, member_.process(), birth);
+  const auto pid = spawn_process(context_, member_.process(), request);
   if (!pid) {
     return failure(pid.error());
   }
@@ -298,39 +300,41 @@ Result<os::Child> ForkingOs::spawn(const os::SpawnOptions& options) noexcept {
   return os::Child{.pid = *pid, .process = *process};
 }
 
-std::optional<Born> ForkingOs::announce(const std::string& role) noexcept {
+std::optional<SpawnedProcess> ForkingOs::announce(const std::string& role) noexcept {
   ControlBlock& control_block = context_.run.control_block();
   const UngatedLock held(control_block);
   if (!control_block.is_gated && control_block.processes_used == processes_max) {
     return std::nullopt;
   }
-  Born born{.process = new_process(control_block, role, member_.process())};
+  SpawnedProcess spawned{.process = new_process(control_block, role, member_.process())};
   if (control_block.is_gated) {
-    born.actor = new_actor(control_block, born.process);
+    spawned.actor = new_actor(control_block, spawned.process);
   }
-  return born;
+  return spawned;
 }
 
-void ForkingOs::withdraw(const Born& born) noexcept {
+void ForkingOs::withdraw(const SpawnedProcess& spawned) noexcept {
   ControlBlock& control_block = context_.run.control_block();
   const UngatedLock held(control_block);
-  control_block.processes[born.process].live = false;
+  control_block.processes[spawned.process].live = false;
   if (control_block.is_gated) {
-    control_block.actors[born.actor].state = ActorState::gone;
+    control_block.actors[spawned.actor].state = ActorState::gone;
   }
 }
 
-Result<os::Child> ForkingOs::execute(const os::SpawnOptions& options, const Birth& birth) noexcept {
+Result<os::Child> ForkingOs::execute(const os::SpawnOptions& options,
+                                     const SpawnRequest& request) noexcept {
   const bool is_of_second =
       context_.makes_second_tree || (!options.arguments.empty() && !context_.second_tree.empty() &&
                                      options.arguments.front() == context_.second_tree);
-  const std::optional<Born> born = announce(is_of_second ? "second_" + birth.role : birth.role);
-  if (!born) {
+  const std::optional<SpawnedProcess> spawned =
+      announce(is_of_second ? "second_" + request.role : request.role);
+  if (!spawned) {
     return failure(std::errc::resource_unavailable_try_again, options.entry, Call::spawn);
   }
   os::SpawnOptions ours = options;
   ours.entry = born_argument;
-  ours.arguments = arguments_of(*born, context_, birth);
+  ours.arguments = arguments_of(*spawned, context_, request);
   const std::vector<os::PassedFd> inherited = harness_descriptors(context_.run.is_gated());
   ours.fds.insert(ours.fds.end(), inherited.begin(), inherited.end());
   Result<os::Child> child = [&] {
@@ -338,10 +342,10 @@ Result<os::Child> ForkingOs::execute(const os::SpawnOptions& options, const Birt
     return KernelOs::spawn(ours);
   }();
   if (!child) {
-    withdraw(*born);
+    withdraw(*spawned);
   } else if (context_.run.is_gated()) {  // Otherwise it does this itself.
-    publish_pid(context_, born->process, child->pid);
-    note_fact(context_.run, born->process, fact::born, member_.role(), child->pid);
+    publish_pid(context_, spawned->process, child->pid);
+    note_fact(context_.run, spawned->process, fact::born, member_.role(), child->pid);
   }
   return child;
 }

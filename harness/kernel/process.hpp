@@ -46,14 +46,14 @@ struct RunContext {
 };
 
 /// The place of a new process in its run.
-struct Born {
+struct SpawnedProcess {
   std::uint16_t process = 0;
   ActorId actor = 0;
   bool by_scenario = false;  ///< By the scenario: its ambient is applied, not inherited.
 };
 
 /// The task of a new process: an entry point, or a role of the scenario.
-struct Birth {
+struct SpawnRequest {
   std::string role;
   const EntryPoint* entry = nullptr;   ///< nullptr for a role
   std::vector<std::string> arguments;  ///< for a role: first the tree that its parent is in, if any
@@ -67,11 +67,13 @@ struct Birth {
 [[noreturn]] void play(RunContext& context,
                        std::uint16_t process,
                        ActorId actor,
-                       const Birth& birth,
+                       const SpawnRequest& request,
                        const std::optional<Finding>& wrong = {});
 
 /// The same in an ungated run: it waits for no turn, and exits as every program does.
-[[noreturn]] void play_ungated(RunContext& context, std::uint16_t process, const Birth& birth);
+[[noreturn]] void play_ungated(RunContext& context,
+                               std::uint16_t process,
+                               const SpawnRequest& request);
 
 /// As signal_bit values.
 std::uint64_t bits_of(std::span<const os::Signal> signals) noexcept;
@@ -81,7 +83,9 @@ std::uint64_t bits_of(std::span<const os::Signal> signals) noexcept;
 ///
 /// Errors          resource_unavailable_try_again, not_enough_memory: no process.
 /// Crossings       none; it is below the interceptor.
-Result<os::Pid> give_birth(RunContext& context, std::uint16_t parent, const Birth& birth);
+Result<os::Pid> spawn_process(RunContext& context,
+                              std::uint16_t parent,
+                              const SpawnRequest& request);
 
 /// Records the pid of a process as its starter sees it, and in the world's namespace.
 void publish_pid(RunContext& context, std::uint16_t process, os::Pid pid) noexcept;
@@ -100,11 +104,11 @@ class ForkingOs : public os::KernelOs {
 
  private:
   /// Spawns as the product does for any program, but such that the program joins the run.
-  Result<os::Child> execute(const os::SpawnOptions& options, const Birth& birth) noexcept;
+  Result<os::Child> execute(const os::SpawnOptions& options, const SpawnRequest& request) noexcept;
   /// Adds a process to the run. Absent: an ungated run has no room for more.
-  std::optional<Born> announce(const std::string& role) noexcept;
+  std::optional<SpawnedProcess> announce(const std::string& role) noexcept;
   /// It could not be started.
-  void withdraw(const Born& born) noexcept;
+  void withdraw(const SpawnedProcess& born) noexcept;
 
   RunContext& context_;
   RunMember& member_;

@@ -17,8 +17,8 @@
 #include <lastref/temporary_resources.hpp>
 #include <lastref/tracker.hpp>
 
-#include "harness/kernel/born.hpp"
 #include "harness/kernel/controller.hpp"
+#include "harness/kernel/exec_handoff.hpp"
 #include "harness/kernel/huge_pages.hpp"
 #include "harness/kernel/progress_timeout.hpp"
 #include "harness/kernel/run_choices.hpp"

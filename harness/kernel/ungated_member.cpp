@@ -35,14 +35,14 @@ pthread_mutex_t* lock_of(ControlBlock& control_block) noexcept {
 }
 
 std::uint32_t news_of(const ControlBlock& control_block) noexcept {
-  return control_block.ungated.news.load();
+  return control_block.ungated.changes.load();
 }
 
 /// Waits until something has changed since `seen`, at most for that time.
 void wait_for_news(const ControlBlock& control_block,
                    std::uint32_t seen,
                    const timespec& most) noexcept {
-  ::syscall(SYS_futex, &control_block.ungated.news, FUTEX_WAIT, seen, &most, nullptr, 0);
+  ::syscall(SYS_futex, &control_block.ungated.changes, FUTEX_WAIT, seen, &most, nullptr, 0);
 }
 
 std::span<Process> processes_of(ControlBlock& control_block) noexcept {
@@ -108,8 +108,8 @@ bool end_stop(Process& process) noexcept {
 }
 
 void make_news(ControlBlock& control_block) noexcept {
-  control_block.ungated.news.fetch_add(1);
-  ::syscall(SYS_futex, &control_block.ungated.news, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+  control_block.ungated.changes.fetch_add(1);
+  ::syscall(SYS_futex, &control_block.ungated.changes, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
 }
 
 bool UngatedMember::publish_pid() noexcept {

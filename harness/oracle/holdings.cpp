@@ -4,7 +4,7 @@
 
 namespace lastref::harness::oracle {
 
-Holdings::Life& Holdings::life(std::uint16_t process) {
+Holdings::Lifetime& Holdings::life(std::uint16_t process) {
   if (process >= lives_.size()) {
     lives_.resize(process + std::size_t{1});
   }

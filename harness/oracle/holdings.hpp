@@ -56,7 +56,7 @@ class Holdings {
   std::optional<std::uint16_t> process_of(os::Pid pid) const noexcept;
 
  private:
-  struct Life {
+  struct Lifetime {
     os::Pid pid = 0;
     bool alive = false;
     std::string_view role;
@@ -68,7 +68,7 @@ class Holdings {
     bool is_posthumous = false;  ///< Its process has died, and the message may still arrive.
   };
 
-  Life& life(std::uint16_t process);
+  Lifetime& life(std::uint16_t process);
   void read_fact(const Record& record);
   void read_operation(const Record& record);
   void take(const Key& key, const Record& record);
@@ -89,7 +89,7 @@ class Holdings {
   std::map<Key, bool>
       founded_;  ///< hold in progress: whether another process has held the name throughout
   std::map<Key, Forgetting> forgetting_;
-  std::vector<Life> lives_;
+  std::vector<Lifetime> lives_;
   bool was_held_ = false;  ///< since the last check; excludes what is still held
 };
 

@@ -24,24 +24,24 @@ class WorkersFollow {
 
   void read(const Record& record) {
     if (is_fact(record, fact::born)) {
-      lives_[record.process] = {.role = record.role.view(), .parent = record.text.view()};
+      workers_[record.process] = {.role = record.role.view(), .parent = record.text.view()};
     } else if (is_fact(record, fact::died)) {
-      lives_.erase(record.process);
+      workers_.erase(record.process);
       dead_.insert(record.role.view());
-      for (auto& [process, life] : lives_) {
-        orphan(life);
+      for (auto& [process, worker] : workers_) {
+        orphan(worker);
       }
     } else if (is_fact(record, fact::let_down) || is_fact(record, fact::hang)) {
       complain();
     } else if (record.name == "serve") {
-      Life& life = lives_[record.process];
-      life.serves = record.kind == RecordKind::operation_begin;
-      orphan(life);  // Its parent may have died before.
+      Worker& worker = workers_[record.process];
+      worker.serves = record.kind == RecordKind::operation_begin;
+      orphan(worker);  // Its parent may have died before.
     }
   }
 
  private:
-  struct Life {
+  struct Worker {
     std::string_view role = {};
     std::string_view parent = {};
     bool serves = false;
@@ -49,36 +49,36 @@ class WorkersFollow {
     bool was_orphaned = false;  ///< Then it was checked, once.
   };
 
-  void orphan(Life& life) {
-    if (life.serves && !life.was_orphaned && dead_.contains(life.parent)) {
-      life.is_orphan = true;
-      life.was_orphaned = true;
+  void orphan(Worker& worker) {
+    if (worker.serves && !worker.was_orphaned && dead_.contains(worker.parent)) {
+      worker.is_orphan = true;
+      worker.was_orphaned = true;
       ++judgement_.look.seen;
       ++judgement_.look.filled;
     }
   }
 
   void complain() {
-    for (auto& [process, life] : lives_) {
-      if (life.is_orphan && !cannot_follow(life)) {
+    for (auto& [process, worker] : workers_) {
+      if (worker.is_orphan && !cannot_follow(worker)) {
         judgement_.findings.push_back(
             {.claim = "workers-follow: a worker ends with its parent, whatever it is doing",
-             .seen = std::string(life.role) + " is still running, and " + std::string(life.parent) +
-                     " is dead"});
+             .seen = std::string(worker.role) + " is still running, and " +
+                     std::string(worker.parent) + " is dead"});
       }
-      life.is_orphan = false;
+      worker.is_orphan = false;
     }
   }
 
   /// A worker that can neither learn of the death nor die is excused.
-  bool cannot_follow(const Life& life) const {
+  bool cannot_follow(const Worker& worker) const {
     return std::ranges::any_of(evidence_.plan.faults, [&](const Fault& fault) {
-      return fails_for_ever(fault, life.role, name_of(Call::signal_process));
+      return fails_for_ever(fault, worker.role, name_of(Call::signal_process));
     });
   }
 
   const Evidence& evidence_;
-  std::map<std::uint16_t, Life> lives_;
+  std::map<std::uint16_t, Worker> workers_;
   std::set<std::string_view> dead_;
   Judgement judgement_;
 };

@@ -36,7 +36,7 @@ bool Scheduler::can_go_on(const Actor& actor) const {
   if (actor.gone || (only && !only(*actor.process))) {
     return false;
   }
-  if (actor.buries) {
+  if (actor.reaps) {
     return true;
   }
   if (actor.process->doomed || actor.process->stopped) {
@@ -46,7 +46,7 @@ bool Scheduler::can_go_on(const Actor& actor) const {
 }
 
 std::optional<Scheduler::Index> Scheduler::next(bool may_stay, Reach reach) {
-  bury_the_doomed();
+  finish_killed();
   if (happens_before && !only && !actors_.empty()) {
     happens_before->end_step(current_, actors_[current_].process.get());
   }
@@ -177,7 +177,7 @@ std::uint64_t Scheduler::worthwhile(Reach reach) const {
 }
 
 void Scheduler::ask(Reach reach, NextStep step) noexcept {
-  mind_death();
+  exit_if_killed();
   ++steps_;
   actors_[current_].step = step;
   const bool must = ++on_end_ > on_end_max;
@@ -211,7 +211,7 @@ bool Scheduler::wait_until(const std::function<bool()>& ready,
 void Scheduler::pause() noexcept {
   actors_[current_].paused = true;
   leave();
-  mind_death();
+  exit_if_killed();
 }
 
 /// No other actor can continue, and the running one repeatedly polls for an event that a paused
@@ -225,10 +225,10 @@ void Scheduler::end_pauses() noexcept {
 void Scheduler::give_up() noexcept {
   steps_max = 0;
   leave();
-  mind_death();
+  exit_if_killed();
 }
 
-void Scheduler::mind_death() noexcept {
+void Scheduler::exit_if_killed() noexcept {
   if (actors_[current_].process->doomed) {
     leave();
     LASTREF_ASSERT(false);
@@ -239,12 +239,12 @@ void Scheduler::leave() noexcept {
   actors_[current_].fiber->leave();
 }
 
-// The main actor of a doomed process becomes its undertaker, and keeps its place in the order.
-void Scheduler::bury_the_doomed() {
+// The main actor of a doomed process becomes its reaper, and keeps its place in the order.
+void Scheduler::finish_killed() {
   for (std::size_t at = 0; at < actors_.size(); ++at) {
     const auto index = static_cast<Index>(at);
     Actor& actor = actors_[index];
-    if (actor.gone || actor.buries || !actor.process->doomed) {
+    if (actor.gone || actor.reaps || !actor.process->doomed) {
       continue;
     }
     actor.ready = nullptr;
@@ -253,21 +253,21 @@ void Scheduler::bury_the_doomed() {
     if (!actor.is_main) {
       continue;
     }
-    actor.buries = true;
+    actor.reaps = true;
     if (actors_[current_].process == actor.process) {
       current_ = index;
     }
     if (!split_deaths) {
-      bury(actor);
-      bury(actor);
+      finish_exit(actor);
+      finish_exit(actor);
     }
   }
 }
 
-void Scheduler::bury(Actor& undertaker) {
+void Scheduler::finish_exit(Actor& reaper) {
   touch_all();
-  SimProcess& process = *undertaker.process;
-  if (process.life == SimProcess::Life::running) {
+  SimProcess& process = *reaper.process;
+  if (process.state == SimProcess::State::running) {
     if (on_death) {
       on_death(process);
     }
@@ -275,7 +275,7 @@ void Scheduler::bury(Actor& undertaker) {
     return;
   }
   kernel_.become_zombie(process);
-  undertaker.gone = true;
+  reaper.gone = true;
   looks_ = looks_ || (process.exit.killed && shows_deaths());
 }
 
@@ -284,8 +284,8 @@ void Scheduler::enter(Index index) {
   on_end_ = 0;
   Actor& actor = actors_[index];
   actor.paused = false;
-  if (actor.buries) {
-    bury(actor);
+  if (actor.reaps) {
+    finish_exit(actor);
     return;
   }
   kernel_.late.enter(*actor.process);
@@ -320,13 +320,13 @@ void Scheduler::look(bool goes_on) noexcept {
   }
   const std::uint32_t on_end = on_end_;
   leave();
-  mind_death();
+  exit_if_killed();
   on_end_ = on_end;  // It is still the same turn.
 }
 
 void Scheduler::show_deaths() noexcept {
   if (!split_deaths || shows_deaths()) {
-    bury_the_doomed();
+    finish_killed();
   }
   if (looks_) {
     look(/*goes_on=*/true);
@@ -349,7 +349,7 @@ void Scheduler::run_alone(const std::function<bool(const SimProcess&)>& these) {
 Scheduler::Rest Scheduler::run() {
   bool may_stay = false;
   while (steps_ <= steps_max) {
-    bury_the_doomed();
+    finish_killed();
     if (!only && std::exchange(looks_, false)) {
       return Rest::look;
     }
@@ -360,8 +360,8 @@ Scheduler::Rest Scheduler::run() {
     }
     if (index) {
       enter(*index);
-      // An undertaker continues with its second step unless another actor runs in between.
-      may_stay = actors_[current_].buries || actors_[current_].process->doomed;
+      // A reaper continues with its second step unless another actor runs in between.
+      may_stay = actors_[current_].reaps || actors_[current_].process->doomed;
     } else if (only || !advance_clock()) {
       const bool ended =
           std::all_of(actors_.begin(), actors_.end(), [](const Actor& each) { return each.gone; });

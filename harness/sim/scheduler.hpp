@@ -79,7 +79,7 @@ class Scheduler {
   /// itself.
   void give_up() noexcept;
   /// Ends the running process if it is doomed; then it does not return.
-  void mind_death() noexcept;
+  void exit_if_killed() noexcept;
   /// `run` returns for an inspection. Then the actor continues, or the one that has the turn.
   void look(bool goes_on) noexcept;
   /// The same if the actor has caused a death by a signal that is to be inspected.
@@ -87,7 +87,7 @@ class Scheduler {
   /// Lets only these processes run, until they wait. The next actor is then the same as before.
   void run_alone(const std::function<bool(const SimProcess&)>& these);
   /// A doomed process executes no more steps of its own; without split_deaths it is dead now.
-  void bury_the_doomed();
+  void finish_killed();
 
   bool is_gone(Index actor) const noexcept { return actors_[actor].gone; }
   std::size_t actors() const noexcept { return actors_.size(); }
@@ -132,7 +132,7 @@ class Scheduler {
     std::unique_ptr<Fiber> fiber;
     bool is_main = false;
     bool gone = false;
-    bool buries = false;                           ///< It has become the undertaker of its process.
+    bool reaps = false;                            ///< It has become the reaper of its process.
     bool late = false;                             ///< Its deadline has expired.
     bool paused = false;                           ///< Continues only when no other actor can.
     const std::function<bool()>* ready = nullptr;  ///< What it waits for
@@ -151,7 +151,7 @@ class Scheduler {
   void end_pauses() noexcept;
   void leave() noexcept;
   void enter(Index index);
-  void bury(Actor& undertaker);
+  void finish_exit(Actor& reaper);
   bool advance_clock();
 
   SimKernel& kernel_;

@@ -149,7 +149,7 @@ struct Description {
 
 /// A process, as the kernel sees it.
 struct SimProcess {
-  enum class Life : std::uint8_t { running, closing, zombie, reaped };
+  enum class State : std::uint8_t { running, closing, zombie, reaped };
 
   os::Pid pid = 0;
   std::uint64_t token = 0;  ///< Unique, though pids are reused.
@@ -157,7 +157,7 @@ struct SimProcess {
   std::uint32_t user = 0;
   std::uint32_t umask = 022;
   std::string role;
-  Life life = Life::running;
+  State state = State::running;
   bool stopped = false;
   /// Token of the process that stopped it through the stage; 0 is none.
   std::uint64_t stopped_by = 0;

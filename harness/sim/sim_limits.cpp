@@ -50,7 +50,7 @@ bool SimLimiter::descriptors(const std::string& role, int more) {
   bool any = false;
   for (const Member* each : run_.by_index) {
     SimProcess& process = each->system->process();
-    if (each->plays(role) && process.life == SimProcess::Life::running) {
+    if (each->plays(role) && process.state == SimProcess::State::running) {
       process.fds_max = static_cast<std::size_t>(
           std::max<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(process.fds_open) + more, 0));
       any = true;

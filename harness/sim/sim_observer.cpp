@@ -15,7 +15,7 @@ namespace {
 
 bool lives(const Member& member) {
   const SimProcess& process = member.system->process();
-  return process.life == SimProcess::Life::running && !process.doomed;
+  return process.state == SimProcess::State::running && !process.doomed;
 }
 
 bool is_tracker(const Member& member) {

@@ -254,7 +254,7 @@ void SimOs::touch(const os::WordAccess& access) noexcept {
     const ArenaPause answers_outlive_the_run;
     return machine_.late_words && machine_.scheduler.choices().pick(whether) != 0;
   });
-  machine_.scheduler.mind_death();
+  machine_.scheduler.exit_if_killed();
 }
 
 Result<std::string> SimOs::working_folder() noexcept {
@@ -296,7 +296,7 @@ Status SimOs::signal_process(os::Fd process, os::Signal signal) noexcept {
   orders(Call::signal_process);
   note_accesses(Call::signal_process, object_of_call(process));
   const auto answer = machine_.kernel.signal_process(*process_, process, signal);
-  machine_.scheduler.mind_death();
+  machine_.scheduler.exit_if_killed();
   machine_.scheduler.show_deaths();
   return told(answer, Call::signal_process, object_of_call(process));
 }
@@ -311,7 +311,7 @@ std::uint32_t SimOs::user_id() noexcept {
 
 Status SimOs::unblock_signal(os::Signal signal) noexcept {
   const auto answer = machine_.kernel.unblock_signal(*process_, signal);
-  machine_.scheduler.mind_death();
+  machine_.scheduler.exit_if_killed();
   return told(answer, Call::unblock_signal, object_of_call(signal));
 }
 

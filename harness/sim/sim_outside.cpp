@@ -107,8 +107,8 @@ void SimOutside::read_messages_again() {
 
 bool SimOutside::reuse_pid(os::Pid pid) {
   if (const auto dead = run_.machine.kernel.find(pid);
-      dead && dead->life == SimProcess::Life::zombie) {
-    dead->life = SimProcess::Life::reaped;
+      dead && dead->state == SimProcess::State::zombie) {
+    dead->state = SimProcess::State::reaped;
   }
   run_.machine.kernel.go_on_from(pid);
   return true;

@@ -132,7 +132,7 @@ os::Pid SimKernel::number_a_thread() noexcept {
   // Thread numbers become free only with their process: Linux does not reuse them either.
   const auto is_taken = [this](os::Pid pid) {
     return std::ranges::any_of(processes_, [pid](const auto& process) {
-      return process->pid == pid && process->life != SimProcess::Life::reaped;
+      return process->pid == pid && process->state != SimProcess::State::reaped;
     });
   };
   while (is_taken(next_pid_)) {
@@ -191,7 +191,7 @@ Answer<std::shared_ptr<SimProcess>> SimKernel::spawn(const std::shared_ptr<SimPr
 
 std::shared_ptr<SimProcess> SimKernel::find(os::Pid pid) const {
   const auto found = std::find_if(processes_.begin(), processes_.end(), [&](const auto& process) {
-    return process->pid == pid && process->life != SimProcess::Life::reaped;
+    return process->pid == pid && process->state != SimProcess::State::reaped;
   });
   return found == processes_.end() ? nullptr : *found;
 }
@@ -216,7 +216,7 @@ Answer<void> SimKernel::signal_process(SimProcess& caller, os::Fd process, os::S
     return refused(EBADF);
   }
   SimProcess& target = *open->process;
-  if (target.life == SimProcess::Life::reaped) {
+  if (target.state == SimProcess::State::reaped) {
     return refused(ESRCH);
   }
   if (caller.user != 0 && caller.user != target.user) {
@@ -228,7 +228,7 @@ Answer<void> SimKernel::signal_process(SimProcess& caller, os::Fd process, os::S
 }
 
 void SimKernel::deliver(SimProcess& caller, os::Signal signal) {
-  if (caller.life != SimProcess::Life::running || caller.doomed) {
+  if (caller.state != SimProcess::State::running || caller.doomed) {
     return;
   }
   if (signal == os::Signal::resume) {
@@ -289,19 +289,19 @@ Answer<std::optional<os::ChildExit>> SimKernel::wait_child(SimProcess& caller, o
   if (child.parent.lock().get() != &caller) {
     return refused(ECHILD);
   }
-  if (child.life == SimProcess::Life::reaped) {
+  if (child.state == SimProcess::State::reaped) {
     return child.exit;  // The descriptor reports it again. Linux 6.15, PIDFD_GET_INFO
   }
-  if (child.life != SimProcess::Life::zombie) {
+  if (child.state != SimProcess::State::zombie) {
     return std::nullopt;
   }
-  child.life = SimProcess::Life::reaped;
+  child.state = SimProcess::State::reaped;
   ++changes;
   return child.exit;
 }
 
 void SimKernel::close_all(SimProcess& caller) {
-  caller.life = SimProcess::Life::closing;
+  caller.state = SimProcess::State::closing;
   late.release(caller);
   for (const auto& open : caller.fds) {
     if (open && open->inode) {
@@ -318,14 +318,14 @@ void SimKernel::close_all(SimProcess& caller) {
 void SimKernel::become_zombie(SimProcess& caller) {
   const auto parent = caller.parent.lock();
   // An orphan is reaped by init at once.
-  const bool orphan = !parent || parent->life != SimProcess::Life::running;
-  caller.life = orphan ? SimProcess::Life::reaped : SimProcess::Life::zombie;
+  const bool orphan = !parent || parent->state != SimProcess::State::running;
+  caller.state = orphan ? SimProcess::State::reaped : SimProcess::State::zombie;
   ++changes;
   for (const auto& other : processes_) {
     if (other->parent.lock().get() == &caller) {
       other->parent.reset();
-      if (other->life == SimProcess::Life::zombie) {
-        other->life = SimProcess::Life::reaped;
+      if (other->state == SimProcess::State::zombie) {
+        other->state = SimProcess::State::reaped;
       }
     }
   }

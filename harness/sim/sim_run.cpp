@@ -223,7 +223,7 @@ bool SimRun::ask_tracker() {
 bool SimRun::anybody_lives() const {
   return std::ranges::any_of(by_index, [](const Member* member) {
     const SimProcess& process = member->system->process();
-    return process.life == SimProcess::Life::running && !process.doomed;
+    return process.state == SimProcess::State::running && !process.doomed;
   });
 }
 
@@ -239,7 +239,7 @@ void SimRun::abort() {
   SimProcess& process = machine.scheduler.process_of(machine.scheduler.current());
   process.doomed = true;
   process.exit = {.code = number_of_abort, .killed = true};
-  machine.scheduler.mind_death();
+  machine.scheduler.exit_if_killed();
   LASTREF_ASSERT(false);
 }
 
@@ -264,7 +264,7 @@ bool SimRun::fail_one_waiter() {
   Awaiting* first = nullptr;
   for (Awaiting* each : awaiting) {
     const bool waits = !each->process->stopped &&
-                       each->process->life == SimProcess::Life::running && !each->in_vain;
+                       each->process->state == SimProcess::State::running && !each->in_vain;
     if (waits && (first == nullptr || each->actor < first->actor)) {
       first = each;
     }
@@ -280,7 +280,7 @@ bool SimRun::let_stopped_go() {
   bool any = false;
   for (const Member* member : by_index) {
     SimProcess& process = member->system->process();
-    any = any || (process.stopped && process.life == SimProcess::Life::running);
+    any = any || (process.stopped && process.state == SimProcess::State::running);
     machine.kernel.deliver(process, os::Signal::resume);
   }
   return any;
@@ -301,7 +301,7 @@ void SimInterceptor::interrupt() noexcept {
        {os::Signal::interrupt, os::Signal::terminate, os::Signal::hang_up, os::Signal::quit}) {
     run_.machine.kernel.deliver(member_.system->process(), signal);
   }
-  run_.machine.scheduler.mind_death();
+  run_.machine.scheduler.exit_if_killed();
 }
 
 void SimInterceptor::look() noexcept {
@@ -343,7 +343,7 @@ void SimInterceptor::die(bool whole_tree) noexcept {
   } else {
     run_.machine.kernel.deliver(member_.system->process(), os::Signal::kill);
   }
-  run_.machine.scheduler.mind_death();
+  run_.machine.scheduler.exit_if_killed();
   LASTREF_ASSERT(false);
 }
 
@@ -391,7 +391,7 @@ bool SimInterceptor::strike() noexcept {
 }
 
 void SimInterceptor::signalled(os::Fd, os::Signal) noexcept {
-  run_.machine.scheduler.mind_death();
+  run_.machine.scheduler.exit_if_killed();
 }
 
 void SimInterceptor::ask(ThreadStep step, std::uint64_t object) noexcept {

@@ -108,7 +108,7 @@ bool SimStage::resume(const std::string& role) {
   run_.machine.scheduler.touch_all();
   const bool any = std::ranges::any_of(run_.by_index, [&](const Member* each) {
     const SimProcess& process = each->system->process();
-    return each->plays(role) && process.stopped && process.life == SimProcess::Life::running;
+    return each->plays(role) && process.stopped && process.state == SimProcess::State::running;
   });
   deliver(role, os::Signal::resume);
   run_.machine.scheduler.show_deaths();  // By signals that were sent to it while it was stopped.
@@ -118,8 +118,8 @@ bool SimStage::resume(const std::string& role) {
 void SimStage::kill(const std::string& role) {
   run_.machine.scheduler.touch_all();
   run_.kill(role);
-  run_.machine.scheduler.mind_death();
-  run_.machine.scheduler.bury_the_doomed();
+  run_.machine.scheduler.exit_if_killed();
+  run_.machine.scheduler.finish_killed();
   run_.machine.scheduler.show_deaths();
 }
 
@@ -130,8 +130,8 @@ void SimStage::interrupt_all() {
     process.sent.insert(os::Signal::interrupt);
     run_.machine.kernel.deliver(process, os::Signal::interrupt);
   }
-  run_.machine.scheduler.mind_death();
-  run_.machine.scheduler.bury_the_doomed();
+  run_.machine.scheduler.exit_if_killed();
+  run_.machine.scheduler.finish_killed();
   run_.machine.scheduler.show_deaths();
 }
 
@@ -139,7 +139,7 @@ std::size_t SimStage::processes(const std::string& role) {
   run_.machine.scheduler.touch_all();
   return static_cast<std::size_t>(std::ranges::count_if(run_.by_index, [&](const Member* each) {
     const SimProcess& process = each->system->process();
-    return each->plays(role) && process.life == SimProcess::Life::running && !process.doomed;
+    return each->plays(role) && process.state == SimProcess::State::running && !process.doomed;
   }));
 }
 

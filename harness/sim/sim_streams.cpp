@@ -65,9 +65,9 @@ Events events_of(const Description& open, const SimLimits& limits) {
               .over = open.pipe->readers == 0};
     case DescriptionKind::process: {
       // POLLHUP when it is reaped: Linux 6.9.
-      const SimProcess::Life life = open.process->life;
-      const bool reaped = life == SimProcess::Life::reaped;
-      return {.in = reaped || life == SimProcess::Life::zombie, .out = false, .over = reaped};
+      const SimProcess::State state = open.process->state;
+      const bool reaped = state == SimProcess::State::reaped;
+      return {.in = reaped || state == SimProcess::State::zombie, .out = false, .over = reaped};
     }
     case DescriptionKind::file:
     case DescriptionKind::stream:

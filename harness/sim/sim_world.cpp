@@ -222,7 +222,7 @@ struct SimWorld::Memory {
   sim::RunJournal journal;
 };
 
-struct SimWorld::Known {
+struct SimWorld::KnownPrefix {
   std::size_t runs = 0;
   std::unique_ptr<const sim::Prefix> prefix;
 };
@@ -254,7 +254,9 @@ sim::WholeRun& SimWorld::start(const Scenario& scenario, const Plan& plan, Choic
   return whole;
 }
 
-const sim::Prefix* SimWorld::prefix_of(const Scenario& scenario, const Plan& plan, Known& known) {
+const sim::Prefix* SimWorld::prefix_of(const Scenario& scenario,
+                                       const Plan& plan,
+                                       KnownPrefix& known) {
   if (known.prefix == nullptr && known.runs >= runs_until_prefix &&
       bytes_of_prefixes_ < bytes_of_prefixes_max) {
     std::optional<RunUnderWay> under_way;
@@ -284,8 +286,8 @@ Outcome SimWorld::run(const Scenario& scenario,
   if (known_.size() > known_max) {
     std::erase_if(known_, [](const auto& each) { return each.second.prefix == nullptr; });
   }
-  Known& known = known_[scenario.name + ' ' + to_text(plan.parameters) +
-                        (plan.wants_estimate ? " estimated" : "")];
+  KnownPrefix& known = known_[scenario.name + ' ' + to_text(plan.parameters) +
+                              (plan.wants_estimate ? " estimated" : "")];
   ++known.runs;
   if (!options_.arena || !ArenaMemory::can_be_copied()) {
     const Arena leaks_of_the_killed(/*serves=*/false);

@@ -66,7 +66,7 @@ class SimWorld final : public World {
 
  private:
   struct Memory;
-  struct Known;
+  struct KnownPrefix;
   enum class Sharing : std::uint8_t { none, allowed };
 
   Outcome run(const Scenario& scenario, const Plan& plan, Choices& choices, Sharing sharing);
@@ -74,14 +74,14 @@ class SimWorld final : public World {
   /// A run in the open arena, for its host to be entered.
   sim::WholeRun& start(const Scenario& scenario, const Plan& plan, Choices& choices);
   /// nullptr if there is none.
-  const sim::Prefix* prefix_of(const Scenario& scenario, const Plan& plan, Known& known);
+  const sim::Prefix* prefix_of(const Scenario& scenario, const Plan& plan, KnownPrefix& known);
   Outcome outcome_of_run(sim::WholeRun& whole, const Plan& plan);
 
   SimOptions options_;
   std::unique_ptr<Memory> memory_;
   std::size_t bytes_of_prefixes_ = 0;
   /// Scenarios, and values of their parameters, that have been run
-  std::map<std::string, Known> known_;
+  std::map<std::string, KnownPrefix> known_;
   bool keeps_journal_ = false;
   std::string journal_;
   std::uint64_t steps_ = 0;

@@ -636,9 +636,9 @@ bool Daemon::try_again() {
         continue;
       }
       os_.hit(Probe::end_cleaned_what_was_put_off);
-      if (const Status struck = ledger_.mark_dead(cleaned.resource); !struck) {
+      if (const Status marked = ledger_.mark_dead(cleaned.resource); !marked) {
         // If all else is clean, the ledger itself goes.
-        report_ledger_failure(cleaned.resource, struck.error());
+        report_ledger_failure(cleaned.resource, marked.error());
       }
     }
   }

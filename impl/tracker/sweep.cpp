@@ -214,11 +214,11 @@ class Sweep {
       } else {
         return false;
       }
-      if (const Status struck = ledger_.mark_dead(name); !struck) {
+      if (const Status marked = ledger_.mark_dead(name); !marked) {
         ++waiting;
         os::report_quietly(os_,
                            "lastref: could not erase from the ledger: " + to_text(name) + ": " +
-                               describe(struck.error()));
+                               describe(marked.error()));
       }
       return true;
     });

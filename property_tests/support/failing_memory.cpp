@@ -30,7 +30,7 @@ constexpr std::size_t finding_size = 8192;  // more than any finding needs
 constexpr unsigned hang_timeout = 60;       // seconds
 
 /// Shared by a child and its parent.
-struct Board {
+struct SharedState {
   std::atomic<std::uint64_t> number;  ///< Of the allocation that fails; 0: none fails.
   std::atomic<bool> from_then_on;
   std::atomic<std::uint64_t> allocations;  ///< In a run where none fails.
@@ -41,7 +41,7 @@ struct Board {
   std::array<char, 1U << 20U> findings;
 };
 
-Board* board = nullptr;
+SharedState* shared_state = nullptr;
 std::uint64_t first_here = 0;
 std::uint64_t count_here = 0;
 std::atomic<bool> is_armed = false;
@@ -55,16 +55,16 @@ bool fails() noexcept {
     return false;
   }
   const std::uint64_t number = ++seen;
-  if (board == nullptr) {
+  if (shared_state == nullptr) {
     return number >= first_here && number < first_here + count_here;
   }
-  const std::uint64_t first = board->number;
-  if (first == 0 || number < first || (number > first && !board->from_then_on)) {
+  const std::uint64_t first = shared_state->number;
+  if (first == 0 || number < first || (number > first && !shared_state->from_then_on)) {
     return false;
   }
   if (number == first) {
     is_spared = true;
-    board->frames_count = ::backtrace(board->frames.data(), frames_max);
+    shared_state->frames_count = ::backtrace(shared_state->frames.data(), frames_max);
     is_spared = false;
   }
   return true;
@@ -123,8 +123,8 @@ std::string difference(const char* what, std::ptrdiff_t before, std::ptrdiff_t a
 }
 
 std::string where_it_failed() {
-  const int count = board->frames_count;
-  char** const symbols = ::backtrace_symbols(board->frames.data(), count);
+  const int count = shared_state->frames_count;
+  char** const symbols = ::backtrace_symbols(shared_state->frames.data(), count);
   std::string text;
   for (int frame = 2; frame < count && symbols != nullptr; ++frame) {
     text += std::string("\n      ") + symbols[frame];
@@ -134,21 +134,21 @@ std::string where_it_failed() {
 }
 
 void note(const std::string& finding) {
-  const std::size_t used = ::strnlen(board->findings.data(), board->findings.size());
-  std::snprintf(board->findings.data() + used,
-                board->findings.size() - used,
+  const std::size_t used = ::strnlen(shared_state->findings.data(), shared_state->findings.size());
+  std::snprintf(shared_state->findings.data() + used,
+                shared_state->findings.size() - used,
                 "allocation %llu%s: %s%s\n",
-                static_cast<unsigned long long>(board->number.load()),
-                board->from_then_on ? " and all after it" : "",
+                static_cast<unsigned long long>(shared_state->number.load()),
+                shared_state->from_then_on ? " and all after it" : "",
                 finding.c_str(),
                 where_it_failed().c_str());
 }
 
-/// Runs the trial with the failure that is on the board.
+/// Runs the trial with the failure that is in the shared state.
 void run_once(const Trial& trial, const TrialOptions& options, bool is_first = false) {
   ::alarm(hang_timeout);
   seen = 0;
-  board->frames_count = 0;
+  shared_state->frames_count = 0;
   std::string finding;
   finding.reserve(finding_size);
   const Belongings before = belongings();
@@ -167,11 +167,11 @@ void run_once(const Trial& trial, const TrialOptions& options, bool is_first = f
     finding += "an exception leaves it: ";
     finding += thrown.what();
   }
-  ++board->runs;
-  if (board->number == 0) {
-    board->allocations = seen.load();
+  ++shared_state->runs;
+  if (shared_state->number == 0) {
+    shared_state->allocations = seen.load();
   }
-  board->failed += board->number != 0 && seen >= board->number ? 1 : 0;
+  shared_state->failed += shared_state->number != 0 && seen >= shared_state->number ? 1 : 0;
   const Belongings after = belongings();
   if (options.threads_have_ended) {
     finding += difference("allocations", before.memory, after.memory);
@@ -184,17 +184,18 @@ void run_once(const Trial& trial, const TrialOptions& options, bool is_first = f
   }
 }
 
-/// The child: runs the trial for each failure after the one on the board.
+/// The child: runs the trial for each failure after the one in the shared state.
 [[noreturn]] void run_from(const Trial& trial, std::uint64_t first, TrialOptions options) {
   void* warm = nullptr;
   ::backtrace(&warm, 1);  // It loads a library.
-  const bool from_then_on = board->from_then_on;
-  board->number = 0;
+  const bool from_then_on = shared_state->from_then_on;
+  shared_state->number = 0;
   run_once(trial, options, /*is_first=*/true);  // Makes what is made once per process.
   run_once(trial, options);
-  board->from_then_on = from_then_on;
-  for (std::uint64_t number = first; number <= board->allocations; number += options.stride) {
-    board->number = number;
+  shared_state->from_then_on = from_then_on;
+  for (std::uint64_t number = first; number <= shared_state->allocations;
+       number += options.stride) {
+    shared_state->number = number;
     run_once(trial, options);
   }
   ::_exit(0);
@@ -231,12 +232,12 @@ Result<std::unique_ptr<os::Thread>> SparedOs::start_thread(std::function<void()>
 }
 
 void fail_from_now_on(std::uint64_t number, bool and_all_after_it) {
-  static Board own;
+  static SharedState own;
   void* warm = nullptr;
   ::backtrace(&warm, 1);  // It loads a library.
   own.number = number;
   own.from_then_on = and_all_after_it;
-  board = &own;
+  shared_state = &own;
   is_armed = true;
 }
 
@@ -258,13 +259,13 @@ std::string unless_no_memory(const Status& status) {
 }
 
 void fail_each_allocation(const Trial& trial, TrialOptions options) {
-  void* const shared =
-      ::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const shared = ::mmap(
+      nullptr, sizeof(SharedState), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(shared, MAP_FAILED);
-  board = new (shared) Board();
+  shared_state = new (shared) SharedState();
   std::uint64_t deaths = 0;
   for (const bool from_then_on : {false, true}) {
-    board->from_then_on = from_then_on;
+    shared_state->from_then_on = from_then_on;
     for (std::uint64_t first = 1;;) {
       std::fflush(nullptr);
       const pid_t child = ::fork();
@@ -279,21 +280,21 @@ void fail_each_allocation(const Trial& trial, TrialOptions options) {
       }
       ++deaths;
       note(how_it_ended(status));
-      ASSERT_NE(board->number, 0U) << "without a failure: " << board->findings.data();
-      first = board->number + options.stride;
+      ASSERT_NE(shared_state->number, 0U) << "without a failure: " << shared_state->findings.data();
+      first = shared_state->number + options.stride;
     }
   }
   std::printf("             %llu allocations, %llu runs, %llu with a failure, %llu deaths\n",
-              static_cast<unsigned long long>(board->allocations.load()),
-              static_cast<unsigned long long>(board->runs.load()),
-              static_cast<unsigned long long>(board->failed.load()),
+              static_cast<unsigned long long>(shared_state->allocations.load()),
+              static_cast<unsigned long long>(shared_state->runs.load()),
+              static_cast<unsigned long long>(shared_state->failed.load()),
               static_cast<unsigned long long>(deaths));
-  if (board->findings[0] != 0) {
-    ADD_FAILURE() << board->findings.data();
+  if (shared_state->findings[0] != 0) {
+    ADD_FAILURE() << shared_state->findings.data();
   }
-  EXPECT_GT(board->failed, 0U);
-  board = nullptr;
-  ::munmap(shared, sizeof(Board));
+  EXPECT_GT(shared_state->failed, 0U);
+  shared_state = nullptr;
+  ::munmap(shared, sizeof(SharedState));
 }
 
 }  // namespace lastref::pretend

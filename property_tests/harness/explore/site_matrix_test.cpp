@@ -105,21 +105,21 @@ TEST(SiteMatrix, another_seed_looks_at_other_scenarios) {
   EXPECT_NE(site_matrix_of(matrices, 1), site_matrix_of(matrices, 2));
 }
 
-using Strike = std::tuple<std::string, std::string, std::uint32_t, FaultKind, int, bool>;
+using SiteFault = std::tuple<std::string, std::string, std::uint32_t, FaultKind, int, bool>;
 
-std::map<Strike, std::size_t> strikes_of(std::span<const ScenarioMatrix> matrices,
-                                         std::span<const Cell> cells) {
-  std::map<Strike, std::size_t> strikes;
+std::map<SiteFault, std::size_t> site_faults_of(std::span<const ScenarioMatrix> matrices,
+                                                std::span<const Cell> cells) {
+  std::map<SiteFault, std::size_t> site_faults;
   for (const Cell& cell : cells) {
     const Fault& fault = matrices[cell.scenario].faults[cell.fault];
-    ++strikes[{std::string(base_of(fault.site.role)),
-               fault.site.name,
-               matrices[cell.scenario].callers.at(fault.site),
-               fault.kind,
-               fault.error,
-               fault.whole_tree}];
+    ++site_faults[{std::string(base_of(fault.site.role)),
+                   fault.site.name,
+                   matrices[cell.scenario].callers.at(fault.site),
+                   fault.kind,
+                   fault.error,
+                   fault.whole_tree}];
   }
-  return strikes;
+  return site_faults;
 }
 
 TEST(SiteMatrix, a_death_is_tried_in_more_places_than_an_error) {
@@ -144,11 +144,11 @@ RC_GTEST_PROP(SiteMatrix, every_strike_has_as_many_cells_as_may_stand_for_it, ()
   const std::vector<Cell> site = site_matrix_of(matrices, *rc::gen::arbitrary<std::uint64_t>());
   RC_ASSERT(std::ranges::includes(all, site));
   RC_ASSERT(std::ranges::adjacent_find(site) == site.end());
-  auto expected = strikes_of(matrices, all);
-  for (auto& [strike, count] : expected) {
-    count = std::min(count, cells_for(std::get<FaultKind>(strike)));
+  auto expected = site_faults_of(matrices, all);
+  for (auto& [site_fault, count] : expected) {
+    count = std::min(count, cells_for(std::get<FaultKind>(site_fault)));
   }
-  RC_ASSERT(strikes_of(matrices, site) == expected);
+  RC_ASSERT(site_faults_of(matrices, site) == expected);
 }
 
 }  // namespace

@@ -186,7 +186,7 @@ Status stopper(Stage& stage) {
 }
 
 /// Its own thread kills it, or the first one does.
-Status suicide(Stage& stage, bool by_thread) {
+Status kill_self(Stage& stage, bool by_thread) {
   os::Os& os = stage.os();
   const os::UniqueFd until(os, os::Fd{3});
   const Resource file = stage.product().file(stage.role());
@@ -330,8 +330,8 @@ const std::vector<Scenario>& toys_of_processes() {
              {{"root", stopped_by_another}, {"patient", patient}, {"stopper", stopper}}),
       deadly("suicides",
              {{"root", suicides_root},
-              {"first_thread", [](Stage& stage) { return suicide(stage, /*by_thread=*/false); }},
-              {"other_thread", [](Stage& stage) { return suicide(stage, /*by_thread=*/true); }}}),
+              {"first_thread", [](Stage& stage) { return kill_self(stage, /*by_thread=*/false); }},
+              {"other_thread", [](Stage& stage) { return kill_self(stage, /*by_thread=*/true); }}}),
       toy("late", {{"root", late_root}, {"brief", brief}}),
       toy("hesitant", {{"root", hesitant_root}, {"hesitant", hesitant}}),
       deadly("terminal",

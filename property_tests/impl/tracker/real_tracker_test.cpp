@@ -98,7 +98,7 @@ bool leave_stranger_here(os::Os& os) {
 }
 
 /// Whether it was done.
-bool obey(os::Os& os, tracker::Client& client, const std::string& folder, char order, int name) {
+bool execute(os::Os& os, tracker::Client& client, const std::string& folder, char order, int name) {
   const Resource resource = resource_of(folder, name);
   switch (order) {
     case take: {
@@ -131,7 +131,8 @@ int be_holder(os::Os& os, const std::vector<std::string>& arguments) {
   while (client && read_all(os, orders, order) && static_cast<char>(order[0]) != leave) {
     // The probe ensures that the tracker has processed the order.
     const bool done =
-        obey(os, **client, arguments[1], static_cast<char>(order[0]), static_cast<int>(order[1])) &&
+        execute(
+            os, **client, arguments[1], static_cast<char>(order[0]), static_cast<int>(order[1])) &&
         (*client)->probe();
     static_cast<void>(os::write_all(os, answers, os::bytes_of(done ? "+" : "-")));
   }
@@ -354,7 +355,7 @@ class Play {
   /// Starts the holder first if it is not running.
   bool tell(int member, char order, int name) {
     if (member == 0) {
-      return obey(os_, *root_, files_, order, name);
+      return execute(os_, *root_, files_, order, name);
     }
     if (!lives(member)) {
       holders_[member] = start(holder_entry);

@@ -162,7 +162,7 @@ struct Granted {
 struct Ended {
   Resource resource;
 };
-using News = std::variant<Granted, Ended>;
+using Delivery = std::variant<Granted, Ended>;
 
 struct Client {
   os::Pid pid = 0;
@@ -174,15 +174,15 @@ struct Client {
   std::optional<Requested> waits_for;  ///< It does nothing else meanwhile.
   bool is_answer_unsent = false;       ///< It waits for that as well.
   Counts believed;
-  std::vector<News> received;
-  std::vector<News> unsent;
+  std::vector<Delivery> received;
+  std::vector<Delivery> unsent;
 
   void read() {
-    for (const News& news : std::exchange(received, {})) {
-      if (const auto* granted = std::get_if<Granted>(&news)) {
+    for (const Delivery& delivery : std::exchange(received, {})) {
+      if (const auto* granted = std::get_if<Granted>(&delivery)) {
         ++believed[granted->resource];
       } else {
-        believed.erase(std::get<Ended>(news).resource);
+        believed.erase(std::get<Ended>(delivery).resource);
       }
     }
   }
@@ -224,7 +224,7 @@ class Tree {
   void disconnect(std::size_t client);
   void die(std::size_t client);
   void stall(std::size_t client);
-  void catch_up(std::size_t client);
+  void read_replies(std::size_t client);
   void read(std::size_t client) { clients_[client].read(); }
   void register_name(std::size_t client, const Resource& resource, bool has_identity);
   void hold(std::size_t client, const Resource& resource);
@@ -284,8 +284,8 @@ class Tree {
   void see(const Close& close);
   void see_register(const Request& request, std::errc status);
   void see_forget(const Request& request, std::errc status);
-  void deliver(std::size_t client, News news);
-  void deliver_answer(std::size_t client, News news);
+  void deliver(std::size_t client, Delivery delivery);
+  void deliver_answer(std::size_t client, Delivery delivery);
   void expect_no_register_waits_in_vain() const;
   std::size_t client_of(ConnectionId connection) const;
 
@@ -478,14 +478,14 @@ void Tree::see_events() {
   }
 }
 
-void Tree::deliver(std::size_t client, News news) {
+void Tree::deliver(std::size_t client, Delivery delivery) {
   Client& to = clients_[client];
-  (host_.is_behind(*to.connection) ? to.unsent : to.received).push_back(std::move(news));
+  (host_.is_behind(*to.connection) ? to.unsent : to.received).push_back(std::move(delivery));
 }
 
 /// To a client that has read everything before it as well when it continues.
-void Tree::deliver_answer(std::size_t client, News news) {
-  deliver(client, std::move(news));
+void Tree::deliver_answer(std::size_t client, Delivery delivery) {
+  deliver(client, std::move(delivery));
   if (clients_[client].unsent.empty()) {
     clients_[client].read();
   } else {
@@ -749,7 +749,7 @@ void Tree::stall(std::size_t client) {
   }
 }
 
-void Tree::catch_up(std::size_t client) {
+void Tree::read_replies(std::size_t client) {
   Client& self = clients_[client];
   if (self.connection) {
     host_.stalled.erase(*self.connection);
@@ -834,7 +834,7 @@ void Tree::finish() {
     }
   };
   for (std::size_t each = 0; each < clients_max; ++each) {
-    catch_up(each);
+    read_replies(each);
     if (clients_[each].is_member && !clients_[each].connection) {
       announce(each, /*is_open=*/false);
     }
@@ -898,7 +898,7 @@ const std::vector<Kind> kinds = {
     {"disconnect", 2, [](auto& tree, auto& of, auto&) { tree.disconnect(of.client); }},
     {"die", 1, [](auto& tree, auto& of, auto&) { tree.die(of.client); }},
     {"stall", 2, [](auto& tree, auto& of, auto&) { tree.stall(of.client); }},
-    {"catch_up", 2, [](auto& tree, auto& of, auto&) { tree.catch_up(of.client); }},
+    {"read_replies", 2, [](auto& tree, auto& of, auto&) { tree.read_replies(of.client); }},
     {"read", 2, [](auto& tree, auto& of, auto&) { tree.read(of.client); }},
     {"register",
      8,

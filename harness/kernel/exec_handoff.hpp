@@ -1,5 +1,5 @@
-// born: how a process that was executed for a run learns its identity, and how its ambient is
-// applied to it.
+// exec_handoff: how a process that was executed for a run learns its identity, and how its ambient
+// is applied to it.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 namespace lastref::harness {
 
 /// Everything that an executed process must be told; no argument contains a NUL.
-std::vector<std::string> arguments_of(const Born& born,
+std::vector<std::string> arguments_of(const SpawnedProcess& spawned,
                                       const RunContext& context,
-                                      const Birth& birth);
+                                      const SpawnRequest& request);
 
 /// Executes this program again, in this process, with these arguments. If that fails, the process
 /// exits.

@@ -1,4 +1,4 @@
-#include "harness/kernel/born.hpp"
+#include "harness/kernel/exec_handoff.hpp"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -107,9 +107,9 @@ bool knows_user(std::uint64_t user) {
 
 }  // namespace
 
-std::vector<std::string> arguments_of(const Born& born,
+std::vector<std::string> arguments_of(const SpawnedProcess& spawned,
                                       const RunContext& context,
-                                      const Birth& birth) {
+                                      const SpawnRequest& request) {
   std::vector<std::string> arguments = {
       context.ambient == nullptr ? std::string() : std::string(context.ambient->name),
       context.scenario->name,
@@ -117,12 +117,12 @@ std::vector<std::string> arguments_of(const Born& born,
       context.spare,
       context.elsewhere,
       std::to_string(context.is_isolated ? 1 : 0),
-      std::to_string(born.process),
-      std::to_string(born.actor),
-      std::to_string(born.by_scenario ? 1 : 0),
-      std::to_string(bits_of(birth.blocked)),
-      birth.role,
-      birth.entry == nullptr ? std::string(no_entry) : birth.entry->name,
+      std::to_string(spawned.process),
+      std::to_string(spawned.actor),
+      std::to_string(spawned.by_scenario ? 1 : 0),
+      std::to_string(bits_of(request.blocked)),
+      request.role,
+      request.entry == nullptr ? std::string(no_entry) : request.entry->name,
       std::to_string(context.faults.size())};
   for (const Fault& fault : context.faults) {
     arguments.push_back(to_text(fault));
@@ -131,11 +131,11 @@ std::vector<std::string> arguments_of(const Born& born,
   for (const ParameterValue& each : context.parameters) {
     arguments.insert(arguments.end(), {each.name, each.value});
   }
-  arguments.push_back(std::to_string(birth.fds.size()));
-  for (const os::PassedFd& fd : birth.fds) {
+  arguments.push_back(std::to_string(request.fds.size()));
+  for (const os::PassedFd& fd : request.fds) {
     arguments.push_back(std::to_string(fd.number_there));
   }
-  arguments.insert(arguments.end(), birth.arguments.begin(), birth.arguments.end());
+  arguments.insert(arguments.end(), request.arguments.begin(), request.arguments.end());
   return arguments;
 }
 
@@ -243,10 +243,10 @@ int become_process_of_run(std::span<const char* const> arguments,
   const auto actor = all.number<ActorId>();
   const bool by_scenario = all.number<int>() != 0;
   const auto blocked = all.number<std::uint64_t>();
-  Birth birth;
-  birth.role = all.text();
+  SpawnRequest request;
+  request.role = all.text();
   const auto entry = std::ranges::find(entries, all.text(), &EntryPoint::name);
-  birth.entry = entry == entries.end() ? nullptr : &*entry;
+  request.entry = entry == entries.end() ? nullptr : &*entry;
   std::vector<Fault> faults;
   for (auto left = all.number<unsigned>(); left > 0; --left) {
     Result<Fault> fault = parse_fault(all.text());
@@ -262,15 +262,15 @@ int become_process_of_run(std::span<const char* const> arguments,
   }
   context.parameters = parameters;
   for (auto left = all.number<unsigned>(); left > 0; --left) {
-    birth.fds.push_back({.here = os::Fd{-1}, .number_there = all.number<int>()});
+    request.fds.push_back({.here = os::Fd{-1}, .number_there = all.number<int>()});
   }
-  birth.arguments = all.rest();
+  request.arguments = all.rest();
   if (!run.is_gated()) {
-    play_ungated(context, process, birth);
+    play_ungated(context, process, request);
   }
   LASTREF_ASSERT(ambient != nullptr);
   if (by_scenario) {
-    apply_ambient(ambient->name, birth.role, context.elsewhere);
+    apply_ambient(ambient->name, request.role, context.elsewhere);
   }
   if (ambient->name == ambient::small_limits) {
     limit_descriptors(small_limit);
@@ -278,8 +278,8 @@ int become_process_of_run(std::span<const char* const> arguments,
   play(context,
        process,
        actor,
-       birth,
-       by_scenario ? std::nullopt : not_inherited(context, process, birth, blocked));
+       request,
+       by_scenario ? std::nullopt : not_inherited(context, process, request, blocked));
 }
 
 }  // namespace lastref::harness
