@@ -16,6 +16,9 @@ constexpr int tries_with_texts = 600;
 /// The number of runs in which pauses are tried instead of switches, if there are more than wanted.
 constexpr int tries_with_pauses = 300;
 constexpr std::size_t switches_wanted = 3;
+/// If there are more than this, other schedules with few preemptions are tried, so many.
+constexpr std::size_t switches_accepted = 5;
+constexpr std::uint64_t simpler_schedules = 300;
 
 /// A text that says less may need another schedule: the number of random ones that are tried.
 constexpr std::uint64_t other_schedules = 2;
@@ -50,6 +53,7 @@ class Shrinking {
       is_smaller = has_fewer_faults || has_less_text;
     }
     take_pauses();
+    take_simpler_schedule();
     take_answers();
     return switches_;
   }
@@ -66,6 +70,7 @@ class Shrinking {
   bool take_in_another_schedule(const Plan& tried);
   void leave_out_switches();
   void take_pauses();
+  void take_simpler_schedule();
   void take_answers();
 
   World& world_;
@@ -208,6 +213,37 @@ void Shrinking::take_pauses() {
   if (plan_.switches.size() > before.switches.size()) {
     plan_ = before;
     outcome_ = std::move(before_outcome);
+  }
+}
+
+/// The schedule that was found is often not the only one that shows the violation: another one may
+/// need fewer switches.
+void Shrinking::take_simpler_schedule() {
+  if (plan_.switches.size() <= switches_accepted) {
+    return;
+  }
+  Plan drawn = plan_;
+  drawn.switches.clear();
+  drawn.wants_estimate = true;
+  drawn.estimate = world_.run(scenario_, drawn).estimate;
+  drawn.wants_estimate = false;
+  for (std::uint64_t seed = 1;
+       seed <= simpler_schedules && plan_.switches.size() > switches_accepted;
+       ++seed) {
+    const Plan before = plan_;
+    Outcome before_outcome = outcome_;
+    drawn.policy = seed % 2 == 0 ? PolicyName::postpone : PolicyName::delays;
+    drawn.seed = seed;
+    if (!take(drawn)) {
+      continue;
+    }
+    take_switches();
+    tries_max_ = tries_ + tries_with_pauses;
+    leave_out_switches();
+    if (plan_.seed || plan_.switches.size() >= before.switches.size()) {
+      plan_ = before;
+      outcome_ = std::move(before_outcome);
+    }
   }
 }
 

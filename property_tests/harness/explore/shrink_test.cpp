@@ -114,6 +114,37 @@ TEST(Shrink, needs_no_schedule_where_the_usual_one_shows_it) {
   EXPECT_THAT(plan.switches, IsEmpty());
 }
 
+TEST(Shrink, tries_other_schedules_where_many_switches_are_needed) {
+  Switches many;
+  for (std::uint32_t step = 1; step <= 7; ++step) {
+    many.push_back({.from = 1, .step = step, .to = 2});
+  }
+  FakeWorld world([&](const Scenario&, const Plan& plan) {
+    const bool draws_few = plan.seed && plan.policy == PolicyName::postpone && *plan.seed >= 40;
+    Outcome outcome;
+    outcome.switches = plan.switches;
+    if (plan.seed && plan.policy == PolicyName::sticky) {
+      outcome.switches = many;
+    } else if (draws_few) {
+      outcome.switches = {needed};
+    }
+    const bool is_listed = plan.choices == std::vector<std::uint32_t>{0, 1};
+    if (outcome.switches == many || outcome.switches == Switches{needed} || is_listed) {
+      outcome = with_finding(true);
+      outcome.switches = draws_few || plan.switches == Switches{needed} ? Switches{needed} : many;
+    }
+    outcome.choices = {0, 1};
+    return outcome;
+  });
+  Plan plan;
+  plan.seed = 5;
+  plan.policy = PolicyName::sticky;
+  const Scenario scenario = named("family/one");
+  Outcome outcome = world.run(scenario, plan);
+  EXPECT_EQ(shrink(world, scenario, plan, outcome), 1U);
+  EXPECT_THAT(plan.choices, ElementsAre(0, 1));
+}
+
 TEST(Shrink, keeps_what_is_as_small_as_can_be) {
   FakeWorld world(
       [](const Scenario&, const Plan& plan) { return with_finding(plan.faults.size() <= 2); });
