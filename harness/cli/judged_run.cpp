@@ -142,10 +142,12 @@ std::string JudgedRun::verdict() const {
     return "interrupted";
   }
   if (watched.perturbed > 0) {
+    const std::string why = why_one_try.empty()
+                                ? "with --setup, or --private for what it leaves, there are more"
+                                : why_one_try;
     return fmt::format(
         "no verdict: a signal interrupted a call while lastref held it, in {}",
-        tries == 1 ? "the only try; with --setup, or --private for what it leaves, there are more"
-                   : fmt::format("each of {} tries", tries));
+        tries == 1 ? "the only try; " + why : fmt::format("each of {} tries", tries));
   }
   std::string failure = fails_by_itself() ? fmt::format("the program itself fails, with {}",
                                                         how_it_ended(watched.root))

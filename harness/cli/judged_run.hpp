@@ -29,6 +29,7 @@ struct JudgedRun {
   warden::Watched watched;
   std::vector<warden::Leftover> left;  ///< Forbidden leftovers
   int tries = 1;                       ///< Of this run
+  std::string why_one_try = {};        ///< Why it is not tried again; empty: see --setup
   std::vector<warden::Leftover> open;  ///< Names that other users must not be able to write to
   std::vector<warden::CommandFailure> failures;
   /// How files differ from what --same expects of them, if the program ended with exit 0

@@ -76,7 +76,10 @@ class CommandEnvironment {
 class Run {
  public:
   Run(const RunVerbOptions& options, Invocation& invocation)
-      : options_(options), invocation_(invocation), output_(options.files) {}
+      : options_(options),
+        invocation_(invocation),
+        output_(options.files),
+        input_(options.repeat > 1 || options.slowdown > 0 || options.list) {}
 
   void run() {
     if (!read_options()) {
@@ -223,7 +226,10 @@ class Run {
         return report;
       }
       report->tries = tries;
-      if (tries == tries_max) {
+      if (!input_.can_repeat()) {
+        report->why_one_try = "a pipe as standard input can be read only once: use a file";
+      }
+      if (tries == tries_max || !report->why_one_try.empty()) {
         return report;
       }
       auto renewed = renew_world();
@@ -239,6 +245,8 @@ class Run {
       }
       ++perturbed_runs;
       world_ = *std::move(renewed);
+      std::cerr << "a signal interrupted a call while lastref held it: the program runs again\n"
+                << std::flush;
     }
   }
 
@@ -253,11 +261,11 @@ class Run {
     return *std::move(renewed);
   }
 
-  /// Each run gets the same standard input, if it is a file.
-  void rewind_input() const {
-    if (input_) {
-      warden::return_to(*input_);
-    }
+  Result<warden::Watched> watch() {
+    LASTREF_CHECK(input_.begin_run());
+    auto watched = warden::watch(watch_);
+    LASTREF_CHECK(input_.end_run());
+    return watched;
   }
 
   std::optional<JudgedRun> once() {
@@ -267,8 +275,7 @@ class Run {
       return std::nullopt;
     }
     at_hang_.clear();
-    rewind_input();
-    auto watched = warden::watch(watch_);
+    auto watched = watch();
     if (!watched) {
       const bool is_ours = watched.error().subject != watch_.command.front();
       invocation_.refuse(fmt::format(
@@ -371,7 +378,7 @@ class Run {
   std::vector<warden::PrivateFolder> folders_;
   std::vector<warden::Product> products_;
   std::string at_hang_;
-  std::optional<std::int64_t> input_ = warden::place_of_input();
+  warden::StandardInput input_;
   warden::PrivateWorld world_;
   std::chrono::steady_clock::time_point told_at_;
 };

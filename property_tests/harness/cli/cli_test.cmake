@@ -496,6 +496,17 @@ execute_process(
 if(NOT result EQUAL 0 OR NOT said MATCHES "3 runs")
   message(SEND_ERROR "not each run has its input: ${said}")
 endif()
+# The same for a pipe, even for one that does not end. A single run leaves the rest of it to others.
+execute_process(COMMAND sh -ec [[
+  seq 99999 | (read first; "$0" run --repeat 3 -- sh -c 'test $(wc -l) = 99998')
+  mkfifo endless; exec 3<>endless; rm endless; echo line >&3
+  "$0" run --list -- sh -c 'read one; test $one = line' <&3
+  "$0" run --repeat 2 -- true <&-
+  printf '1\n2\n' | ("$0" run -- sh -c 'read one'; read two; test $two = 2)
+  ]] ${PROGRAM} RESULT_VARIABLE result ERROR_VARIABLE said)
+if(NOT result EQUAL 0 OR said MATCHES "differs")
+  message(SEND_ERROR "not each run has its input from a pipe: ${said}")
+endif()
 shows(1 "[0-9.]+ s\n.*exit 1" run --slowdown 2
   --fault "mkdir fail_once ENOSPC" -- sh -c "mkdir ${FOLDER}/slow && rmdir ${FOLDER}/slow ||
   while :\; do :\; done")
