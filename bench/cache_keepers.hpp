@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <lastref/cache.hpp>
+#include <lastref/slot_cache.hpp>
 
 #include "bench/shm_folder.hpp"
 

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include <lastref/cache.hpp>
 #include <lastref/owners.hpp>
 #include <lastref/parallel.hpp>
 #include <lastref/reducers.hpp>
+#include <lastref/slot_cache.hpp>
 #include <lastref/tracker.hpp>
 #include <lastref/tracker_client.hpp>
 #include <lastref/worker.hpp>
@@ -307,7 +307,7 @@ struct Cached : Led {
   }
 
   os::KernelOs& os;
-  CacheOptions options;
+  SlotCacheOptions options;
   std::shared_ptr<References> references;
   std::unique_ptr<MultiprocessFileCache> cache;
 };

@@ -5,10 +5,10 @@
 
 #include <optional>
 
-#include <lastref/cache.hpp>
 #include <lastref/owners.hpp>
 #include <lastref/parallel.hpp>
 #include <lastref/reducers.hpp>
+#include <lastref/slot_cache.hpp>
 #include <lastref/tracker_client.hpp>
 
 #include "bench/counted/mark.hpp"
@@ -303,7 +303,7 @@ struct Cached {
 
   os::Os& os;
   std::shared_ptr<tracker::Client> client;
-  CacheOptions options;
+  SlotCacheOptions options;
   std::shared_ptr<References> references;
   std::unique_ptr<MultiprocessFileCache> cache;
   std::vector<std::byte> value{page, std::byte{1}};

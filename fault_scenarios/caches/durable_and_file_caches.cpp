@@ -9,7 +9,7 @@ constexpr Parameter<std::size_t> size = {
 
 Status root_of_a_durable_cache(Stage& stage) {
   StageCache cache(stage, "cache");
-  CacheOptions options = cache_options(stage);
+  SlotCacheOptions options = cache_options(stage);
   options.is_durable = true;
   LASTREF_CHECK(stage.product().lead());
   LASTREF_CHECK(cache.make(2, options));
@@ -28,7 +28,7 @@ Status root_of_a_file_cache(Stage& stage) {
   StageCache cache(stage, "cache");
   LASTREF_CHECK(stage.product().lead());
   stage.work_in(stage.folder());
-  CacheOptions here = drawn_cache_options(stage);
+  SlotCacheOptions here = drawn_cache_options(stage);
   here.folder = std::string(1, '.');
   LASTREF_CHECK(cache.make_file_cache(3, here));
   StageCache memory(stage, "memory");

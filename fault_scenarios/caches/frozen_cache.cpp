@@ -11,7 +11,7 @@ constexpr Parameter<std::size_t> size = {
 
 Status root_of_a_limit(Stage& stage) {
   StageCache cache(stage, "cache");
-  CacheOptions options = drawn_cache_options(stage);
+  SlotCacheOptions options = drawn_cache_options(stage);
   options.size_limit = 600;
   LASTREF_CHECK(stage.product().lead());
   LASTREF_CHECK(cache.make(length, options));

@@ -14,7 +14,7 @@ Status root_of_threads(Stage& stage) {
   const std::uint64_t threads = stage.value(thread_count);
   StageCache cache(stage, "cache");
   StageCache own(stage, "own");
-  CacheOptions for_threads = drawn_cache_options(stage);
+  SlotCacheOptions for_threads = drawn_cache_options(stage);
   for_threads.is_thread_safe = true;
   LASTREF_CHECK(product.lead());
   LASTREF_CHECK(cache.make(static_cast<std::int64_t>(threads) + 1, drawn_cache_options(stage)));

@@ -12,7 +12,7 @@ constexpr Parameter<bool> is_durable = {.name = "durable", .usual = true};
 
 Status root(Stage& stage) {
   StageCache cache(stage, "cache");
-  CacheOptions options = cache_options(stage);
+  SlotCacheOptions options = cache_options(stage);
   const std::uint64_t slots = stage.value(length);
   options.size_limit = space_for(slots, stage.value(size));
   options.is_durable = stage.value(is_durable);

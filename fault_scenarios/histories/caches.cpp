@@ -224,7 +224,7 @@ class Player {
               .limit = limit,
               .is_maker = true,
               .is_shared = is_shared};
-    CacheOptions options = cache_options(stage_);
+    SlotCacheOptions options = cache_options(stage_);
     options.size_limit = limit;
     options.is_durable = stage_.value(durable);
     const Status made = is_shared ? held.cache->make(held.length, options)

@@ -19,11 +19,11 @@ std::string answer(bool said) {
 
 }  // namespace
 
-CacheOptions cache_options(const Stage& stage) {
+SlotCacheOptions cache_options(const Stage& stage) {
   return {.folder = stage.folder()};
 }
 
-Status StageCache::make(std::int64_t length, CacheOptions options) {
+Status StageCache::make(std::int64_t length, SlotCacheOptions options) {
   if (!options.folder) {
     options.folder = stage_.folder();
   }
@@ -42,7 +42,7 @@ Status StageCache::make(std::int64_t length, CacheOptions options) {
 Status StageCache::make_of_one(std::string_view operation,
                                MakeOfOne* maker,
                                std::int64_t length,
-                               CacheOptions options) {
+                               SlotCacheOptions options) {
   if (!options.folder) {
     options.folder = stage_.folder();
   }
@@ -53,11 +53,11 @@ Status StageCache::make_of_one(std::string_view operation,
   });
 }
 
-Status StageCache::make_file_cache(std::int64_t length, CacheOptions options) {
+Status StageCache::make_file_cache(std::int64_t length, SlotCacheOptions options) {
   return make_of_one("make a cache", &lastref::make_file_cache, length, std::move(options));
 }
 
-Status StageCache::make_naive_cache(std::int64_t length, CacheOptions options) {
+Status StageCache::make_naive_cache(std::int64_t length, SlotCacheOptions options) {
   return make_of_one(
       "make a cache in memory", &lastref::make_naive_cache, length, std::move(options));
 }
@@ -134,8 +134,8 @@ Kept<void> StageCache::close() {
   return kept(stage_.product().operation("close", [&] { return cache_->close(); }));
 }
 
-CacheOptions drawn_cache_options(const Stage& stage) {
-  CacheOptions options = cache_options(stage);
+SlotCacheOptions drawn_cache_options(const Stage& stage) {
+  SlotCacheOptions options = cache_options(stage);
   options.is_durable = stage.value(durable);
   return options;
 }

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <lastref/cache.hpp>
+#include <lastref/slot_cache.hpp>
 
 #include "harness/scenario/scenario.hpp"
 
@@ -29,10 +29,10 @@ class StageCache {
   /// `name` is the same in all processes that share the cache.
   StageCache(Stage& stage, std::string name) : stage_(stage), name_(std::move(name)) {}
 
-  [[nodiscard]] Status make(std::int64_t length, CacheOptions options = {});
-  [[nodiscard]] Status make_file_cache(std::int64_t length, CacheOptions options = {});
+  [[nodiscard]] Status make(std::int64_t length, SlotCacheOptions options = {});
+  [[nodiscard]] Status make_file_cache(std::int64_t length, SlotCacheOptions options = {});
   /// In memory.
-  [[nodiscard]] Status make_naive_cache(std::int64_t length, CacheOptions options = {});
+  [[nodiscard]] Status make_naive_cache(std::int64_t length, SlotCacheOptions options = {});
   /// `is_loaded` means that the other one has loaded its content.
   [[nodiscard]] Status attach(const std::string& handle, bool is_loaded = false);
   std::string handle() const { return many_ == nullptr ? "" : many_->handle(); }
@@ -66,7 +66,7 @@ class StageCache {
   Status make_of_one(std::string_view operation,
                      MakeOfOne* maker,
                      std::int64_t length,
-                     CacheOptions options);
+                     SlotCacheOptions options);
   Result<std::optional<std::string>> noted_get(std::uint64_t slot,
                                                const std::function<Result<Copied>()>& act);
   /// Returns the same Result, and keeps it if it is the first failure.
@@ -85,15 +85,15 @@ class StageCache {
   bool is_loaded_ = false;  // Its content was reported by another cache: that is no history of this
                             // one.
   Status first_failed_;
-  std::unique_ptr<Cache> cache_;
+  std::unique_ptr<SlotCache> cache_;
   MultiprocessFileCache* many_ = nullptr;  // the same, if it is one
 };
 
 /// In the folder of the run.
-CacheOptions cache_options(const Stage& stage);
+SlotCacheOptions cache_options(const Stage& stage);
 
 /// The same, durable if the run says so.
-CacheOptions drawn_cache_options(const Stage& stage);
+SlotCacheOptions drawn_cache_options(const Stage& stage);
 
 /// Bytes of a cache file with a value of `size` in each of its slots.
 std::int64_t space_for(std::uint64_t slots, std::uint64_t size);

@@ -6,7 +6,7 @@
 
 namespace lastref::cache {
 
-Result<Numbers> check_numbers(std::int64_t length, const CacheOptions& options) {
+Result<Numbers> check_numbers(std::int64_t length, const SlotCacheOptions& options) {
   if (length <= 0) {
     return failure(std::errc::invalid_argument,
                    "the length of a cache is 1 or more, not " + std::to_string(length));

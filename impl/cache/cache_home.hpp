@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include <lastref/cache.hpp>
+#include <lastref/slot_cache.hpp>
 
 #include "impl/cache/owned_file.hpp"
 #include "impl/os/within_memory.hpp"
@@ -24,7 +24,7 @@ struct Numbers {
 };
 
 /// Errors          invalid_argument; value_too_large: more than length_max slots.
-Result<Numbers> check_numbers(std::int64_t length, const CacheOptions& options);
+Result<Numbers> check_numbers(std::int64_t length, const SlotCacheOptions& options);
 
 /// A preserved cache that is open for reading.
 struct Preserved {
@@ -34,7 +34,7 @@ struct Preserved {
 
 class CacheHome {
  public:
-  CacheHome(os::Os& os, std::shared_ptr<References> references, CacheOptions options)
+  CacheHome(os::Os& os, std::shared_ptr<References> references, SlotCacheOptions options)
       : os_(os),
         references_(std::move(references)),
         options_(std::move(options)),
@@ -64,7 +64,7 @@ class CacheHome {
   /// Implements preserve for a cache that is open, after check_process: `freeze` is called when
   /// nothing prevents the preserving.
   ///
-  /// Errors          see Cache::preserve.
+  /// Errors          see SlotCache::preserve.
   Result<bool> preserve(const std::string& name,
                         bool overwrite,
                         const std::function<void()>& freeze,
@@ -72,7 +72,7 @@ class CacheHome {
 
   /// The file of that name, after check_process; none if it does not exist.
   ///
-  /// Errors          see Cache::preload.
+  /// Errors          see SlotCache::preload.
   Result<std::optional<Preserved>> find_preserved(const std::string& name) const;
 
  private:
@@ -81,7 +81,7 @@ class CacheHome {
 
   os::Os& os_;
   std::shared_ptr<References> references_;
-  CacheOptions options_;
+  SlotCacheOptions options_;
   os::Pid process_;
   std::uint64_t token_;
   std::atomic<bool> has_warned_{false};

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <lastref/cache.hpp>
+#include <lastref/slot_cache.hpp>
 
 #include "impl/cache/cache_home.hpp"
 #include "impl/cache/copy.hpp"
@@ -116,11 +116,11 @@ class FileStore final : public Store {
   std::uint64_t end_ = 0;
 };
 
-class CacheOfOne final : public Cache {
+class CacheOfOne final : public SlotCache {
  public:
   CacheOfOne(os::Os& os,
              std::shared_ptr<References> references,
-             const CacheOptions& options,
+             const SlotCacheOptions& options,
              const cache::Numbers& numbers,
              std::unique_ptr<Store> store,
              bool is_bound)
@@ -322,15 +322,15 @@ class CacheOfOne final : public Cache {
 
 }  // namespace
 
-Result<std::unique_ptr<Cache>> make_file_cache(os::Os& os,
-                                               std::shared_ptr<References> references,
-                                               std::int64_t length,
-                                               const CacheOptions& options) {
-  return os::within_memory("a cache", [&]() -> Result<std::unique_ptr<Cache>> {
+Result<std::unique_ptr<SlotCache>> make_file_cache(os::Os& os,
+                                                   std::shared_ptr<References> references,
+                                                   std::int64_t length,
+                                                   const SlotCacheOptions& options) {
+  return os::within_memory("a cache", [&]() -> Result<std::unique_ptr<SlotCache>> {
     LASTREF_TRY(numbers, cache::check_numbers(length, options));
     LASTREF_TRY(slots, cache::new_vector<FileStore::Entry>(numbers.length));
     LASTREF_TRY(folder, cache::cache_folder(os, options.folder));
-    CacheOptions fixed = options;
+    SlotCacheOptions fixed = options;
     fixed.folder = folder;
     cache::sweep_dead(os, folder);
     LASTREF_TRY(own, cache::OwnedFile::make(os, references, folder, cache::live_ending));
@@ -343,14 +343,14 @@ Result<std::unique_ptr<Cache>> make_file_cache(os::Os& os,
   });
 }
 
-Result<std::unique_ptr<Cache>> make_naive_cache(os::Os& os,
-                                                std::shared_ptr<References> references,
-                                                std::int64_t length,
-                                                const CacheOptions& options) {
-  return os::within_memory("a cache", [&]() -> Result<std::unique_ptr<Cache>> {
+Result<std::unique_ptr<SlotCache>> make_naive_cache(os::Os& os,
+                                                    std::shared_ptr<References> references,
+                                                    std::int64_t length,
+                                                    const SlotCacheOptions& options) {
+  return os::within_memory("a cache", [&]() -> Result<std::unique_ptr<SlotCache>> {
     LASTREF_TRY(numbers, cache::check_numbers(length, options));
     LASTREF_TRY(slots, cache::new_vector<MemoryStore::Slots::value_type>(numbers.length));
-    CacheOptions fixed = options;
+    SlotCacheOptions fixed = options;
     if (auto folder = cache::wanted_folder(os, options.folder)) {
       fixed.folder = *std::move(folder);
     } else if (options.folder) {

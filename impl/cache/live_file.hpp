@@ -53,8 +53,8 @@
 #include <string>
 #include <vector>
 
-#include <lastref/cache.hpp>
 #include <lastref/owners.hpp>
+#include <lastref/slot_cache.hpp>
 
 #include "impl/cache/layout.hpp"
 #include "impl/os/atomic.hpp"
@@ -118,7 +118,7 @@ class LiveFile {
 
   /// `slot` is less than the shape's length, as in all methods below.
   ///
-  /// Errors          see Cache::put.
+  /// Errors          see SlotCache::put.
   Result<Put> put(std::uint64_t slot, os::Bytes value);
 
   /// The value in a map, valid while this object exists; none if the slot is empty.

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include <lastref/cache.hpp>
+#include <lastref/slot_cache.hpp>
 
 #include "impl/cache/cache_home.hpp"
 #include "impl/cache/copy.hpp"
@@ -84,7 +84,7 @@ class SharedFileCache final : public MultiprocessFileCache {
  public:
   SharedFileCache(os::Os& os,
                   std::shared_ptr<References> references,
-                  CacheOptions options,
+                  SlotCacheOptions options,
                   std::uint64_t length)
       : home_(os, std::move(references), std::move(options)),
         length_(length),
@@ -340,7 +340,10 @@ class SharedFileCache final : public MultiprocessFileCache {
 }  // namespace
 
 Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::make(
-    os::Os& os, std::shared_ptr<References> references, std::int64_t length, CacheOptions options) {
+    os::Os& os,
+    std::shared_ptr<References> references,
+    std::int64_t length,
+    SlotCacheOptions options) {
   return os::within_memory("a cache", [&]() -> Result<std::unique_ptr<MultiprocessFileCache>> {
     LASTREF_TRY(numbers, cache::check_numbers(length, options));
     LASTREF_TRY(folder, cache::cache_folder(os, options.folder));
@@ -386,7 +389,8 @@ Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::attach(
                   os::with_path(parsed.path,
                                 cache::Snapshot::load(
                                     os, std::move(file), parsed.length, cache::Check::as_used)));
-      auto attached = std::make_unique<SharedFileCache>(os, nullptr, CacheOptions(), parsed.length);
+      auto attached =
+          std::make_unique<SharedFileCache>(os, nullptr, SlotCacheOptions(), parsed.length);
       attached->open_loaded(std::move(snapshot), attached->handle_of_loaded(parsed.path));
       return attached;
     }
@@ -400,7 +404,7 @@ Result<std::unique_ptr<MultiprocessFileCache>> MultiprocessFileCache::attach(
       return failure(std::errc::bad_message, "another cache has the name " + parsed.path);
     }
     auto attached =
-        std::make_unique<SharedFileCache>(os, nullptr, CacheOptions(), live->shape().length);
+        std::make_unique<SharedFileCache>(os, nullptr, SlotCacheOptions(), live->shape().length);
     attached->open_live(std::move(live), parsed.path);
     return attached;
   });

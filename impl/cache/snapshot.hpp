@@ -13,9 +13,9 @@
 #include <optional>
 #include <vector>
 
-#include <lastref/cache.hpp>
 #include <lastref/os.hpp>
 #include <lastref/owners.hpp>
+#include <lastref/slot_cache.hpp>
 
 namespace lastref::cache {
 

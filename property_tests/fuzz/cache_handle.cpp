@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include <lastref/cache.hpp>
+#include <lastref/slot_cache.hpp>
 
 #include "property_tests/fuzz/file_os.hpp"
 #include "property_tests/fuzz/fuzz.hpp"

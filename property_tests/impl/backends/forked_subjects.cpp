@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include <lastref/cache.hpp>
 #include <lastref/joblib.hpp>
 #include <lastref/npy.hpp>
 #include <lastref/reducers.hpp>
+#include <lastref/slot_cache.hpp>
 #include <lastref/tracker_client.hpp>
 #include <lastref/weak_array_key_map.hpp>
 
@@ -206,7 +206,7 @@ enum class CacheKind : std::uint8_t { many, file, memory };
 template <CacheKind kind>
 struct CacheSubject final : Subject {
   explicit CacheSubject(World& world) {
-    const CacheOptions options{.folder = world.folder.path(), .is_thread_safe = true};
+    const SlotCacheOptions options{.folder = world.folder.path(), .is_thread_safe = true};
     if constexpr (kind == CacheKind::many) {
       auto made = must(MultiprocessFileCache::make(world.os, world.references, 4, options));
       methods = {{"handle", plainly([raw = made.get()] { return raw->handle(); })}};
@@ -232,7 +232,7 @@ struct CacheSubject final : Subject {
     methods.insert(methods.end(), more.begin(), more.end());
   }
 
-  std::unique_ptr<Cache> cache;
+  std::unique_ptr<SlotCache> cache;
 };
 
 const Task add_up{"sum", {array_of(4096)}};
@@ -341,7 +341,8 @@ std::unique_ptr<Subject> make(World& world) {
 const std::vector<std::pair<std::string, std::string>> backend_class = {
     {"ParallelBackend", "backend.hpp"}};
 const std::vector<std::pair<std::string, std::string>> future_class = {{"Future", "backend.hpp"}};
-const std::vector<std::pair<std::string, std::string>> cache_class = {{"Cache", "cache.hpp"}};
+const std::vector<std::pair<std::string, std::string>> cache_class = {
+    {"SlotCache", "slot_cache.hpp"}};
 const std::vector<std::pair<std::string, std::string>> parallel_class = {
     {"Parallel", "parallel.hpp"}};
 
@@ -358,7 +359,7 @@ const Row rows[] = {
     {"Client", {{"Client", "tracker_client.hpp"}}, make<ClientSubject>, true},
     {"Session", {}, make<SessionSubject>},
     {"MultiprocessFileCache",
-     {{"Cache", "cache.hpp"}, {"MultiprocessFileCache", "cache.hpp"}},
+     {{"SlotCache", "slot_cache.hpp"}, {"MultiprocessFileCache", "cache.hpp"}},
      make<CacheSubject<CacheKind::many>>},
     {"FileCache", cache_class, make<CacheSubject<CacheKind::file>>},
     {"NaiveCache", cache_class, make<CacheSubject<CacheKind::memory>>},

@@ -29,7 +29,7 @@ struct Life {
     options.size_limit = kind == CacheKind::many ? 1'000'000 : 0;
   }
 
-  Result<std::unique_ptr<Cache>> make(CacheOptions its_options) {
+  Result<std::unique_ptr<SlotCache>> make(SlotCacheOptions its_options) {
     if (kind == CacheKind::file) {
       return make_file_cache(os, references, length, its_options);
     }
@@ -37,11 +37,11 @@ struct Life {
       return make_naive_cache(os, references, length, its_options);
     }
     LASTREF_TRY(made, MultiprocessFileCache::make(os, references, length, std::move(its_options)));
-    return std::unique_ptr<Cache>(std::move(made));
+    return std::unique_ptr<SlotCache>(std::move(made));
   }
 
   /// Puts, and gets in every way.
-  Status use(Cache& cache) {
+  Status use(SlotCache& cache) {
     LASTREF_TRY(is_put, cache.put(1, os::bytes_of(value)));
     LASTREF_TRY(copy, cache.get(1));
     LASTREF_TRY(view, cache.view(1));
@@ -50,7 +50,7 @@ struct Life {
   }
 
   /// Attaches the cache as another process would, if it can be attached.
-  Status attach(Cache& cache) {
+  Status attach(SlotCache& cache) {
     auto* const many = dynamic_cast<MultiprocessFileCache*>(&cache);
     if (many == nullptr) {
       return ok();
@@ -64,7 +64,7 @@ struct Life {
     return found ? ok() : failure(std::errc::io_error, "");
   }
 
-  Status live(CacheOptions first_options, CacheOptions second_options) {
+  Status live(SlotCacheOptions first_options, SlotCacheOptions second_options) {
     LASTREF_TRY(first, make(std::move(first_options)));
     LASTREF_CHECK(use(*first));
     LASTREF_CHECK(attach(*first));
@@ -83,7 +83,7 @@ struct Life {
   pretend::Counts counts;
   std::shared_ptr<References> references =
       std::make_shared<SparedReferences>(counts.party("parent"));
-  CacheOptions options;
+  SlotCacheOptions options;
   std::string value = std::string(10'000, 'x');
   std::string name = "a name that is no short string";
 };
@@ -93,8 +93,8 @@ class FailingMemory : public testing::TestWithParam<CacheKind> {};
 TEST_P(FailingMemory, fails_no_cache_but_the_one_that_it_was_for_E10) {
   pretend::fail_each_allocation([kind = GetParam()](const Armed& armed) {
     Life life(kind);
-    CacheOptions first = life.options;
-    CacheOptions second = life.options;
+    SlotCacheOptions first = life.options;
+    SlotCacheOptions second = life.options;
     Status status = ok();
     armed([&] { status = life.live(std::move(first), std::move(second)); });
     std::string finding = unless_no_memory(status);
@@ -115,7 +115,7 @@ TEST_P(FailingMemory, fails_no_cache_but_the_one_that_it_was_for_E10) {
 TEST_P(FailingMemory, leaves_a_cache_as_it_was_E10) {
   pretend::fail_each_allocation([kind = GetParam()](const Armed& armed) {
     Life life(kind);
-    const std::unique_ptr<Cache> cache = pretend::must(life.make(life.options));
+    const std::unique_ptr<SlotCache> cache = pretend::must(life.make(life.options));
     Status status = ok();
     armed([&] { status = life.use(*cache); });
     std::string finding = unless_no_memory(status);

@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include <lastref/cache.hpp>
 #include <lastref/owners.hpp>
+#include <lastref/slot_cache.hpp>
 
 #include "property_tests/support/array_model.hpp"
 #include "property_tests/support/counts.hpp"
@@ -51,16 +51,16 @@ inline std::optional<std::string> text_of(const std::optional<CachedBytes>& valu
                : std::nullopt;
 }
 
-inline bool put(Cache& cache, std::uint64_t slot, const std::string& text) {
+inline bool put(SlotCache& cache, std::uint64_t slot, const std::string& text) {
   return must(cache.put(slot, os::bytes_of(text)));
 }
 
-inline std::optional<std::string> get(Cache& cache, std::uint64_t slot) {
+inline std::optional<std::string> get(SlotCache& cache, std::uint64_t slot) {
   return text_of(must(cache.get(slot)));
 }
 
 /// The value of a slot, read in every way; the results must be the same.
-inline std::optional<std::string> get_all_ways(Cache& cache, std::uint64_t slot) {
+inline std::optional<std::string> get_all_ways(SlotCache& cache, std::uint64_t slot) {
   const auto copied = get(cache, slot);
   EXPECT_EQ(text_of(must(cache.view(slot))), copied);
   EXPECT_EQ(text_of(must(cache.get_checked(slot))), copied);
@@ -77,11 +77,11 @@ struct CacheFixture {
     counts.real = [this](const std::string& path) { return os.real(path); };
   }
 
-  CacheOptions options() const { return {.folder = folder.path()}; }
+  SlotCacheOptions options() const { return {.folder = folder.path()}; }
 
-  Result<std::unique_ptr<Cache>> try_make(CacheKind kind,
-                                          std::int64_t length,
-                                          CacheOptions options) {
+  Result<std::unique_ptr<SlotCache>> try_make(CacheKind kind,
+                                              std::int64_t length,
+                                              SlotCacheOptions options) {
     if (kind == CacheKind::file) {
       return make_file_cache(os, party, length, std::move(options));
     }
@@ -89,10 +89,10 @@ struct CacheFixture {
       return make_naive_cache(os, party, length, std::move(options));
     }
     LASTREF_TRY(made, MultiprocessFileCache::make(os, party, length, std::move(options)));
-    return std::unique_ptr<Cache>(std::move(made));
+    return std::unique_ptr<SlotCache>(std::move(made));
   }
 
-  std::unique_ptr<Cache> make(CacheKind kind, std::int64_t length) {
+  std::unique_ptr<SlotCache> make(CacheKind kind, std::int64_t length) {
     return must(try_make(kind, length, options()));
   }
 

@@ -30,7 +30,7 @@ using testing::Not;
 
 class CacheContract : public testing::TestWithParam<CacheKind> {
  protected:
-  std::unique_ptr<Cache> make(std::int64_t length) { return fixture_.make(GetParam(), length); }
+  std::unique_ptr<SlotCache> make(std::int64_t length) { return fixture_.make(GetParam(), length); }
 
   CacheFixture fixture_;
 };
@@ -96,13 +96,13 @@ TEST_P(CacheContract, lengths_and_limits_that_make_no_sense_are_typed_errors_C2)
   EXPECT_EQ(code_of(fixture_.try_make(
                 GetParam(), std::numeric_limits<std::int64_t>::max(), fixture_.options())),
             std::errc::value_too_large);
-  CacheOptions options = fixture_.options();
+  SlotCacheOptions options = fixture_.options();
   options.size_limit = -1;
   EXPECT_EQ(code_of(fixture_.try_make(GetParam(), 1, options)), std::errc::invalid_argument);
 }
 
 TEST_P(CacheContract, beyond_the_limit_it_is_frozen_and_read_on_C5) {
-  CacheOptions options = fixture_.options();
+  SlotCacheOptions options = fixture_.options();
   options.size_limit = 2000;
   const auto cache = must(fixture_.try_make(GetParam(), 8, options));
   const std::string value(500, 'a');
@@ -370,7 +370,7 @@ TEST_P(CacheContract, nothing_is_left_when_it_cannot_be_made_C6) {
 }
 
 TEST_P(CacheContract, says_what_it_does_if_it_is_asked_to) {
-  CacheOptions options = fixture_.options();
+  SlotCacheOptions options = fixture_.options();
   options.is_verbose = true;
   const auto cache = must(fixture_.try_make(GetParam(), 1, options));
   ASSERT_TRUE(must(cache->preserve("kept", false)));

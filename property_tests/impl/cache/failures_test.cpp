@@ -24,7 +24,7 @@ constexpr std::int64_t slots = 4;
 class Life {
  public:
   /// `code` is the only code that may be reported.
-  Life(CacheFixture& fixture, CacheKind kind, CacheOptions options, std::errc code)
+  Life(CacheFixture& fixture, CacheKind kind, SlotCacheOptions options, std::errc code)
       : fixture_(fixture), kind_(kind), options_(std::move(options)), code_(code) {}
 
   void live() {
@@ -33,7 +33,7 @@ class Life {
       expect_known(made.error());
       return;
     }
-    const std::unique_ptr<Cache> cache = *std::move(made);
+    const std::unique_ptr<SlotCache> cache = *std::move(made);
     // The first two values take one call each, the last takes two.
     for (const std::size_t size : {0U, 10U, 20'000U}) {
       put(*cache, std::string(size, static_cast<char>('a' + size % 26)));
@@ -47,7 +47,7 @@ class Life {
   }
 
  private:
-  void put(Cache& cache, const std::string& value) {
+  void put(SlotCache& cache, const std::string& value) {
     const auto slot = next_++;
     if (const auto put = cache.put(slot, os::bytes_of(value))) {
       EXPECT_TRUE(*put);
@@ -60,7 +60,7 @@ class Life {
     }
   }
 
-  void look(Cache& cache) {
+  void look(SlotCache& cache) {
     for (std::uint64_t slot = 0; slot < slots; ++slot) {
       expect_true(slot, cache.get(slot));
       expect_true(slot, cache.view(slot));
@@ -68,7 +68,7 @@ class Life {
     }
   }
 
-  void look_as_another(Cache& cache) {
+  void look_as_another(SlotCache& cache) {
     auto* const shared = dynamic_cast<MultiprocessFileCache*>(&cache);
     if (shared == nullptr) {
       return;
@@ -122,7 +122,7 @@ class Life {
 
   CacheFixture& fixture_;
   CacheKind kind_;
-  CacheOptions options_;
+  SlotCacheOptions options_;
   std::errc code_;
   std::uint64_t next_ = 0;
   std::map<std::uint64_t, std::string> told_;
@@ -149,7 +149,7 @@ pretend::DirectedOs::Director fail_if_reached(std::size_t at, bool& reached) {
 
 /// Runs the life with one failure after the other, until no call is left to fail.
 void live_with_each(CacheKind kind,
-                    const CacheOptions& options,
+                    const SlotCacheOptions& options,
                     std::errc code,
                     const std::function<void(CacheFixture&, std::size_t)>& fail_at,
                     const std::function<bool(CacheFixture&)>& was_reached) {
@@ -157,7 +157,7 @@ void live_with_each(CacheKind kind,
   for (bool is_over = false; !is_over; ++at) {
     SCOPED_TRACE(at);
     CacheFixture fixture;
-    CacheOptions here = options;
+    SlotCacheOptions here = options;
     here.folder = fixture.folder.path("deep/er");
     fail_at(fixture, at);
     Life(fixture, kind, here, code).live();

@@ -160,7 +160,7 @@ TEST(ManyWords, of_another_cache_or_none_are_a_typed_error_E14) {
 TEST(CachePreserve, that_is_durable_has_its_bytes_and_then_its_name_on_the_device_C9) {
   for (const CacheKind kind : pretend::cache_kinds) {
     CacheFixture fixture;
-    CacheOptions options = fixture.options();
+    SlotCacheOptions options = fixture.options();
     options.is_durable = true;
     const auto cache = must(fixture.try_make(kind, 2, options));
     ASSERT_TRUE(put(*cache, 0, "zero"));
@@ -195,10 +195,10 @@ TEST(CacheFolder, is_where_it_was_when_the_cache_was_made_E2) {
   for (const CacheKind kind : pretend::cache_kinds) {
     CacheFixture fixture;
     const pretend::FreshFolder elsewhere;
-    std::unique_ptr<Cache> cache;
+    std::unique_ptr<SlotCache> cache;
     {
       const pretend::WorkingFolder here(fixture.folder.path());
-      CacheOptions options;
+      SlotCacheOptions options;
       options.folder = "caches";
       cache = must(fixture.try_make(kind, 2, options));
       ASSERT_TRUE(put(*cache, 0, "zero"));
@@ -216,7 +216,7 @@ TEST(CacheFolder, is_where_it_was_when_the_cache_was_made_E2) {
 TEST(CacheFolder, of_too_long_a_path_is_a_typed_error_that_states_the_limit_E2) {
   CacheFixture fixture;
   for (const CacheKind kind : pretend::cache_kinds) {
-    CacheOptions options;
+    SlotCacheOptions options;
     options.folder = fixture.folder.path();
     while (options.folder->size() < 4080) {
       *options.folder += "/a";

@@ -35,7 +35,7 @@ using Value = std::optional<std::string>;
 
 /// Two objects of one cache: one that made it, and one that has attached it.
 struct Two {
-  explicit Two(std::int64_t length, CacheOptions options = {}) {
+  explicit Two(std::int64_t length, SlotCacheOptions options = {}) {
     options.folder = fixture.folder.path();
     made = must(MultiprocessFileCache::make(fixture.os, fixture.party, length, options));
     attached = must(MultiprocessFileCache::attach(other_os, made->handle()));
@@ -205,14 +205,14 @@ TEST(ManyWriters, all_see_that_it_is_frozen_C5) {
 }
 
 TEST(ManyWriters, under_way_do_not_outlive_the_first_that_the_limit_refuses_C5) {
-  const CacheOptions limited = {.size_limit = 1000};
+  const SlotCacheOptions limited = {.size_limit = 1000};
   Two two(2, limited);
   bool won = false;
   Value seen;
   at_each_moment(
       two.fixture.os,
       [&](std::size_t) {
-        CacheOptions options = limited;
+        SlotCacheOptions options = limited;
         options.folder = two.fixture.folder.path();
         two.made = must(MultiprocessFileCache::make(two.fixture.os, two.fixture.party, 2, options));
         two.attached = must(MultiprocessFileCache::attach(two.other_os, two.made->handle()));
@@ -420,7 +420,7 @@ TEST(ManyFile, has_its_name_counted_before_it_is_there_C6) {
 
 TEST(ManyFile, is_private_from_its_first_instant_C2) {
   CacheFixture fixture;
-  CacheOptions options;
+  SlotCacheOptions options;
   options.folder = fixture.folder.path("new/folder");
   auto cache = must(MultiprocessFileCache::make(fixture.os, fixture.party, 1, options));
   EXPECT_EQ(must(fixture.os.status_at(fixture.folder.path("new"))).mode, 0700U);
@@ -460,8 +460,8 @@ TEST(ManyFile, that_cannot_be_removed_is_left_to_the_tracker_C6) {
 constexpr std::size_t value_size = 112;
 
 /// With space for that many values of that size.
-CacheOptions space_for(const CacheFixture& fixture, std::int64_t length, std::int64_t values) {
-  CacheOptions options = fixture.options();
+SlotCacheOptions space_for(const CacheFixture& fixture, std::int64_t length, std::int64_t values) {
+  SlotCacheOptions options = fixture.options();
   const std::int64_t head = (256 + 8 * length + 15) / 16 * 16;
   options.size_limit = head + values * static_cast<std::int64_t>(16 + value_size);
   return options;

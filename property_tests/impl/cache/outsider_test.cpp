@@ -74,7 +74,7 @@ TEST(Handle, of_anything_else_is_a_typed_error_C1) {
   EXPECT_EQ(cache->handle(), "");
 }
 
-void expect_all_ways_notice(Cache& cache, std::uint64_t slot) {
+void expect_all_ways_notice(SlotCache& cache, std::uint64_t slot) {
   EXPECT_EQ(code_of(cache.get(slot)), std::errc::bad_message);
   EXPECT_EQ(code_of(cache.view(slot)), std::errc::bad_message);
   EXPECT_EQ(code_of(cache.get_checked(slot)), std::errc::bad_message);
@@ -181,7 +181,7 @@ TEST(Outsider, who_writes_to_the_file_is_noticed_when_it_is_preserved_C7) {
 TEST(CacheFolder, of_a_process_that_is_nowhere_has_no_name_C1) {
   CacheFixture fixture;
   const pretend::Nowhere nowhere;
-  CacheOptions options = fixture.options();
+  SlotCacheOptions options = fixture.options();
   options.folder = "relative";
   EXPECT_EQ(code_of(fixture.try_make(CacheKind::many, 1, options)),
             std::errc::no_such_file_or_directory);
@@ -412,7 +412,7 @@ TEST(CacheFolder, is_the_users_cache_by_default_C2) {
 TEST(CacheFolder, where_others_may_replace_files_or_on_a_network_is_refused_C2) {
   CacheFixture fixture;
   fixture.folder.make_folder("open");
-  CacheOptions options;
+  SlotCacheOptions options;
   options.folder = fixture.folder.path("open");
   const auto make = [&] {
     return code_of(MultiprocessFileCache::make(fixture.os, fixture.party, 1, options));

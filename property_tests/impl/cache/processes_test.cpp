@@ -14,9 +14,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <lastref/cache.hpp>
 #include <lastref/kernel_os.hpp>
 #include <lastref/owners.hpp>
+#include <lastref/slot_cache.hpp>
 
 #include "harness/history/history_log.hpp"
 #include "harness/history/history_text.hpp"
@@ -61,7 +61,7 @@ std::uint64_t value_of(os::Bytes bytes) {
 }
 
 /// The value of the slot, read in one of the three ways.
-Result<std::optional<std::uint64_t>> look(Cache& cache, std::uint64_t slot, std::uint64_t way) {
+Result<std::optional<std::uint64_t>> look(SlotCache& cache, std::uint64_t slot, std::uint64_t way) {
   if (way == 0) {
     LASTREF_TRY(seen, cache.view(slot));
     return seen ? std::optional(value_of(seen->bytes)) : std::nullopt;
@@ -79,7 +79,7 @@ class Fixture {
   HistoryLog& log() noexcept { return log_; }
   std::uint64_t ended() noexcept { return std::atomic_ref(ended_).load(); }
 
-  void use(Cache& cache, const std::string& actor, std::uint64_t seed) {
+  void use(SlotCache& cache, const std::string& actor, std::uint64_t seed) {
     std::mt19937_64 chance(seed);
     for (int at = 0; at < operations_of_a_thread; ++at) {
       // Close to the slots that most threads are using now, so that they race all the time.
@@ -94,7 +94,7 @@ class Fixture {
     }
   }
 
-  void put(Cache& cache, const std::string& actor, std::uint64_t slot, std::uint64_t value) {
+  void put(SlotCache& cache, const std::string& actor, std::uint64_t slot, std::uint64_t value) {
     const std::vector<std::byte> bytes = bytes_of(value);
     const auto asked =
         log_.invoke({.actor = actor, .kind = OperationKind::put, .slot = slot, .value = value});
@@ -105,7 +105,7 @@ class Fixture {
     }
   }
 
-  void get(Cache& cache, const std::string& actor, std::uint64_t slot, std::uint64_t way) {
+  void get(SlotCache& cache, const std::string& actor, std::uint64_t slot, std::uint64_t way) {
     const auto asked =
         log_.invoke({.actor = actor, .kind = OperationKind::get, .slot = slot, .value = 0});
     if (const auto seen = look(cache, slot, way)) {
@@ -121,7 +121,7 @@ class Fixture {
 };
 
 void use_with_threads(Fixture& fixture,
-                      Cache& cache,
+                      SlotCache& cache,
                       const std::string& actor,
                       std::uint64_t seed) {
   std::vector<std::jthread> threads;

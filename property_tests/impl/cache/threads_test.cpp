@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(On,
 
 TEST_P(CacheThreads, of_many_writers_each_slot_has_one_winner_C3_C8) {
   CacheFixture fixture;
-  CacheOptions options = fixture.options();
+  SlotCacheOptions options = fixture.options();
   options.is_thread_safe = true;
   const auto cache = must(fixture.try_make(GetParam(), slots, options));
   EXPECT_TRUE(cache->is_multithread_safe());
@@ -77,7 +77,7 @@ TEST_P(CacheThreads, of_many_writers_each_slot_has_one_winner_C3_C8) {
 TEST_P(CacheThreads, who_are_inside_when_it_is_closed_go_on_C2_C3) {
   for (int times = 0; times < 20; ++times) {
     CacheFixture fixture;
-    CacheOptions options = fixture.options();
+    SlotCacheOptions options = fixture.options();
     options.is_thread_safe = true;
     const auto cache = must(fixture.try_make(GetParam(), slots, options));
     std::atomic<std::size_t> busy{0};
@@ -125,7 +125,7 @@ TEST(ManyThreads, load_once_C7) {
 TEST(Safety, is_what_it_is_said_to_be_C2_C8) {
   CacheFixture fixture;
   for (const bool is_thread_safe : {false, true}) {
-    CacheOptions options = fixture.options();
+    SlotCacheOptions options = fixture.options();
     options.is_thread_safe = is_thread_safe;
     const auto many = must(fixture.try_make(CacheKind::many, 1, options));
     EXPECT_TRUE(many->is_multiprocess_safe());

@@ -67,7 +67,8 @@ TEST(CacheWeeks, an_entry_that_changes_after_the_cache_was_loaded_is_a_typed_err
   const std::uint64_t far = std::uint64_t{1} << 40U;
   ASSERT_TRUE(os::write_all_at(fixture.os, file.get(), std::as_bytes(std::span(&far, 1)), 0));
   const auto attached = must(MultiprocessFileCache::attach(fixture.os, made->handle()));
-  for (Cache* const each : {static_cast<Cache*>(made.get()), static_cast<Cache*>(attached.get())}) {
+  for (SlotCache* const each :
+       {static_cast<SlotCache*>(made.get()), static_cast<SlotCache*>(attached.get())}) {
     EXPECT_EQ(code_of(each->get(0)), std::errc::bad_message);
     EXPECT_EQ(code_of(each->view(0)), std::errc::bad_message);
     EXPECT_EQ(code_of(each->get_checked(0)), std::errc::bad_message);
@@ -186,7 +187,7 @@ INSTANTIATE_TEST_SUITE_P(On,
 
 TEST_P(CacheInAThread, destroyed_while_a_call_is_in_it_waits_for_it_E9) {
   CacheFixture fixture;
-  CacheOptions options = fixture.options();
+  SlotCacheOptions options = fixture.options();
   options.is_thread_safe = true;
   auto cache = must(fixture.try_make(GetParam(), 4, options));
   ASSERT_TRUE(put(*cache, 0, std::string(1000, 'z')));
@@ -217,7 +218,7 @@ TEST_P(CacheInAThread, destroyed_while_a_call_is_in_it_waits_for_it_E9) {
 
 TEST_P(CacheInAThread, forked_while_a_call_is_in_it_is_used_and_ended_by_the_child_E8) {
   CacheFixture fixture;
-  CacheOptions options = fixture.options();
+  SlotCacheOptions options = fixture.options();
   options.is_thread_safe = true;
   auto cache = must(fixture.try_make(GetParam(), 4, options));
   ASSERT_TRUE(put(*cache, 0, "zero"));

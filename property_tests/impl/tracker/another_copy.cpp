@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include <lastref/cache.hpp>
 #include <lastref/kernel_os.hpp>
+#include <lastref/slot_cache.hpp>
 #include <lastref/tracker.hpp>
 #include <lastref/tracker_client.hpp>
 

@@ -12,9 +12,9 @@
 
 #include <gtest/gtest.h>
 
-#include <lastref/cache.hpp>
 #include <lastref/kernel_os.hpp>
 #include <lastref/owners.hpp>
+#include <lastref/slot_cache.hpp>
 #include <lastref/tracker.hpp>
 #include <lastref/tracker_client.hpp>
 

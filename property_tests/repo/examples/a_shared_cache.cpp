@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include <lastref/cache.hpp>
 #include <lastref/kernel_os.hpp>
 #include <lastref/parallel.hpp>
+#include <lastref/slot_cache.hpp>
 #include <lastref/worker.hpp>
 
 using lastref::MultiprocessFileCache;

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <memory>
 
-#include <lastref/cache.hpp>
 #include <lastref/kernel_os.hpp>
 #include <lastref/parallel.hpp>
+#include <lastref/slot_cache.hpp>
 #include <lastref/worker.hpp>
 
 #include "property_tests/support/process_actions.hpp"

@@ -1,4 +1,4 @@
-// cache: numbered slots of bytes, each written once and then read by many.
+// slot_cache: numbered slots of bytes, each written once and then read by many.
 //
 // There are three kinds with one interface. MultiprocessFileCache is a file that any number of
 // processes and threads put into and get from at the same time. A file cache is a file of one
@@ -42,7 +42,7 @@ struct CachedBytes {
   std::shared_ptr<const void> keeper;
 };
 
-struct CacheOptions {
+struct SlotCacheOptions {
   /// Folder of the files, created if it does not exist. Default: $XDG_CACHE_HOME/lastref, else
   /// ~/.cache/lastref. A relative path is resolved when the cache is created.
   std::optional<std::string> folder = {};
@@ -59,13 +59,13 @@ struct CacheOptions {
 };
 
 /// Interface of the three kinds of cache. Slots are numbered from 0.
-class Cache {
+class SlotCache {
  public:
-  Cache() = default;
-  Cache(const Cache&) = delete;
-  Cache& operator=(const Cache&) = delete;
+  SlotCache() = default;
+  SlotCache(const SlotCache&) = delete;
+  SlotCache& operator=(const SlotCache&) = delete;
   /// Closes the cache.
-  virtual ~Cache() = default;
+  virtual ~SlotCache() = default;
 
   /// Stores a value. Returns true if the value is now in its slot. Returns false if the slot has a
   /// value, the cache is frozen or closed, or there is no space. Lack of space is reported once per
@@ -143,7 +143,7 @@ class Cache {
 /// Limits          If an outsider truncates the file, get and view raise SIGBUS; see get_checked.
 ///                 Dead space is freed as far as the file system can punch holes.
 /// Source          pfio multiprocess_file_cache.py.
-class MultiprocessFileCache : public Cache {
+class MultiprocessFileCache : public SlotCache {
  public:
   /// Creates the file with mode 0600. Its name is counted before the file exists, so it is removed
   /// whatever happens to this process.
@@ -158,7 +158,7 @@ class MultiprocessFileCache : public Cache {
   static Result<std::unique_ptr<MultiprocessFileCache>> make(os::Os& os,
                                                              std::shared_ptr<References> references,
                                                              std::int64_t length,
-                                                             CacheOptions options = {});
+                                                             SlotCacheOptions options = {});
 
   /// Opens the cache of another process, with its limit and durability. The attached cache never
   /// removes the file, and can neither preserve nor preload.
@@ -177,20 +177,20 @@ class MultiprocessFileCache : public Cache {
 ///
 /// Errors            as MultiprocessFileCache::make.
 /// Source            pfio file_cache.py.
-Result<std::unique_ptr<Cache>> make_file_cache(os::Os& os,
-                                               std::shared_ptr<References> references,
-                                               std::int64_t length,
-                                               const CacheOptions& options = {});
+Result<std::unique_ptr<SlotCache>> make_file_cache(os::Os& os,
+                                                   std::shared_ptr<References> references,
+                                                   std::int64_t length,
+                                                   const SlotCacheOptions& options = {});
 
 /// Creates a cache in memory of one process. Only `preserve` and `preload` use the folder, which is
 /// resolved then.
 ///
 /// Errors            invalid_argument; value_too_large; not_enough_memory.
 /// Source            pfio naive_cache.py.
-Result<std::unique_ptr<Cache>> make_naive_cache(os::Os& os,
-                                                std::shared_ptr<References> references,
-                                                std::int64_t length,
-                                                const CacheOptions& options = {});
+Result<std::unique_ptr<SlotCache>> make_naive_cache(os::Os& os,
+                                                    std::shared_ptr<References> references,
+                                                    std::int64_t length,
+                                                    const SlotCacheOptions& options = {});
 
 /// Converts values of a type to bytes and back.
 template <typename T>
@@ -204,15 +204,15 @@ template <typename T>
 class CodedCache {
  public:
   /// The cache must outlive the CodedCache.
-  CodedCache(Cache& cache, ValueCodec<T> codec) : cache_(cache), codec_(std::move(codec)) {}
+  CodedCache(SlotCache& cache, ValueCodec<T> codec) : cache_(cache), codec_(std::move(codec)) {}
 
-  /// Errors          those of encode and Cache::put.
+  /// Errors          those of encode and SlotCache::put.
   Result<bool> put(std::uint64_t slot, const T& value) {
     LASTREF_TRY(bytes, codec_.encode(value));
     return cache_.put(slot, bytes);
   }
 
-  /// Errors          those of Cache::view and decode.
+  /// Errors          those of SlotCache::view and decode.
   Result<std::optional<T>> get(std::uint64_t slot) {
     LASTREF_TRY(found, cache_.view(slot));
     if (!found) {
@@ -223,7 +223,7 @@ class CodedCache {
   }
 
  private:
-  Cache& cache_;
+  SlotCache& cache_;
   ValueCodec<T> codec_;
 };
 
