@@ -37,6 +37,7 @@ constexpr int sigusr1 = 10;  // No sanitizer catches it.
 constexpr int sigterm = 15;
 constexpr int sigstop = 19;
 constexpr int huge = 3'000'000;  // bytes; more than any pipe holds
+constexpr int mapped = 4096;     // bytes; an array of this size is sent as a file
 
 /// The kernel, in which a worker dies as soon as it has answered, and its answer is read a few
 /// bytes at a time. So the process is known to be dead while most of its answer is still in the
@@ -328,13 +329,13 @@ TEST_F(Workers, leave_nothing_behind_B5_B8) {
   const auto had = belongings();
   for (int round = 0; round < 3; ++round) {
     configure(3);
-    run({{"sum", {array_of(huge)}}});
+    run({{"sum", {array_of(mapped)}}});
     EXPECT_THAT(workers(), SizeIs(3));
     EXPECT_TRUE(backend->terminate().has_value());
     EXPECT_EQ(pretend::children(), had.children);
     until([&] { return belongings() == had; });
     configure(3);
-    send({{"mark_and_hang", {fixture.mark("runs" + std::to_string(round)), array_of(huge)}}});
+    send({{"mark_and_hang", {fixture.mark("runs" + std::to_string(round)), array_of(mapped)}}});
     fixture.wait_for_mark("runs" + std::to_string(round));
     must(backend->abort_everything(/*ensure_ready=*/false));
     EXPECT_EQ(pretend::children(), had.children);
@@ -351,12 +352,14 @@ TEST_F(Workers, of_a_parallel_that_die_fail_the_call_and_not_the_next_B9_B10) {
   Parallel parallel(
       fixture.session, fixture.functions, fixture.parallel(BackendKind::processes, 2));
   for (int round = 0; round < 3; ++round) {
-    const auto outcome = parallel.run(
-        {{"square", {1}}, {"sum", {array_of(huge)}}, {"signal_self", {sigkill}}, {"square", {2}}});
+    const auto outcome = parallel.run({{"square", {1}},
+                                       {"sum", {array_of(mapped)}},
+                                       {"signal_self", {sigkill}},
+                                       {"square", {2}}});
     ASSERT_FALSE(outcome.has_value());
     EXPECT_EQ(std::get<TerminatedWorker>(outcome.error()).signal(), sigkill);
     EXPECT_EQ(workers(), std::set<os::Pid>());
-    EXPECT_EQ(must_be(parallel.run({{"sum", {array_of(huge)}}})), List{huge});
+    EXPECT_EQ(must_be(parallel.run({{"sum", {array_of(mapped)}}})), List{mapped});
     until([&] { return fixture.files().empty(); });
   }
   for (const os::Pid worker : workers()) {
