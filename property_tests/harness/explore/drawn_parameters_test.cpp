@@ -154,7 +154,14 @@ Scenario that_fails() {
 TEST(DrawnParameters, reach_every_process_and_a_plan_with_them_repeats_the_violation) {
   const Scenario scenario = that_fails();
   SimWorld world;
-  const CampaignResults report = campaign_in(world, scenario);
+  World* const worlds[] = {&world};
+  CampaignOptions options;
+  options.scenarios = {&scenario};
+  options.all_scenarios = false;
+  options.share = 0.01;
+  options.random_runs_max = 200;
+  options.stop_at_first = true;
+  const CampaignResults report = run_campaign(worlds, options);
   ASSERT_GT(report.violations, 0U);
   const std::string& command = report.groups.front().first.front().replay;
   EXPECT_THAT(command, HasSubstr(" --set jobs=3"));
