@@ -45,9 +45,12 @@ draw=$(((LASTREF_SEED * 1000003 + number) * 2654435761 & 0xffffffff))
 draw=$(((draw ^ draw >> 15) * 2246822519 & 0xffffffff))
 [ $(((draw ^ draw >> 13) % 20)) -ne 0 ] || { echo "it is seen with $LASTREF_SEED"; exit 1; }
 STEP
-# A product whose build is a copy. Its hunt knows one scenario.
+# A product whose build is a copy. Its hunt knows one scenario, and its suite one story.
 cat >"$folder/toy/program" <<'PROGRAM'
 #!/bin/bash
+if [[ "$*" == "run --suite a/suite.toml --story leak* --first --bisect" ]]; then
+  exec ./step  # In the tree of the commit
+fi
 shift 2  # hunt --first
 while (($# > 0)); do
   case $1 in
@@ -124,6 +127,21 @@ bisects 0 'bad commit is'$'\n''  [0-9a-f]+ number 13'$'\n' start main --scenario
   complain "no build has failed: $said"
 bisects 2 'no scenario toy/other.*BAD was skipped' start main --scenario toy/other
 
+# With a story of a suite, whose program is that of the checkout
+FIRST=13 BROKEN=10 FAILS=''
+story=(--suite a/suite.toml --story 'leak*')
+bisects 0 'bad commit is'$'\n''  [0-9a-f]+ number 13'$'\n' start main "${story[@]}"
+[[ $said == *"number 10: skipped"* &&
+  $said == *'--misses 0.01 --suite a/suite.toml --story leak\*' ]] ||
+  complain "it does not repeat the story: $said"
+
+# With the commits of another repository
+git clone --quiet "$folder/toy" "$folder/other"
+bisects 0 'bad commit is'$'\n''  [0-9a-f]+ number 13'$'\n' origin/start main "${story[@]}" \
+  --repository "$folder/other"
+[[ $(git -C "$folder/other" worktree list | wc -l) == 1 &&
+  $said == *" --repository $folder/other "* ]] || complain "another repository: $said"
+
 # Only the first parents
 git_here checkout --quiet -b side main~10
 commit 100
@@ -145,6 +163,8 @@ bisects 2 '--misses needs' start main --misses 1.5
 bisects 2 '--seed needs' start main --seed few
 bisects 2 '--runs needs' start main --runs 0
 bisects 2 '--step needs' start main --step
+bisects 2 '--suite and --story need each other' start main --suite a
+bisects 2 '--suite excludes a command' start main --suite a --story b --step c
 bisects 2 'no option --steps' start main --steps 3
 bisects 2 'has exited with 7' start main --step 'exit 7'
 # shellcheck disable=SC2016
