@@ -29,6 +29,13 @@ ROWS = '''[...document.querySelectorAll('.map tbody tr:not(.gap)')].map((row) =>
 
 ELEMENTS = "document.querySelectorAll('*').length"
 
+# The rows of each screen from the top of the page to its end, and the most elements at any time.
+SCREENS = f'''(() => {{ const screens = []; let elements = 0;
+  const height = document.documentElement.scrollHeight;
+  for (let at = 0; at < height; at += 900) {{ scrollTo(0, at); drawMaps(); screens.push({ROWS});
+    elements = Math.max(elements, {ELEMENTS}); }}
+  return [screens, elements]; }})()'''
+
 # Whether a reader can tell the kinds of tiles from each other without their colours.
 SHAPES = '''[...document.querySelectorAll('.key .tile')].map((tile) => {
   const style = getComputedStyle(tile);
@@ -100,15 +107,10 @@ def check_links(browser, where, replay):
 
 def rows_of_whole_page(browser):
     """All rows, from the top of the page to its end, and the largest number of elements."""
-    rows, elements = {}, 0
-    at, height = 0, browser.value('document.documentElement.scrollHeight')
-    while at < height:
-        browser.value(f'scrollTo(0, {at})')
-        browser.value('drawMaps()')
-        for name, tiles in browser.value(ROWS):
-            check(rows.setdefault(name, tiles) == tiles, f'{name} differs')
-        elements = max(elements, browser.value(ELEMENTS))
-        at += 900
+    screens, elements = browser.value(SCREENS)
+    rows = {}
+    for name, tiles in (row for screen in screens for row in screen):
+        check(rows.setdefault(name, tiles) == tiles, f'{name} differs')
     return list(rows.items()), elements
 
 
