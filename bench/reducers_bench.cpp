@@ -21,6 +21,7 @@
 
 #include "bench/comparison.hpp"
 #include "bench/processors.hpp"
+#include "bench/shm_folder.hpp"
 #include "bench/times.hpp"
 #include "bench/tree.hpp"
 
@@ -72,13 +73,13 @@ std::string path_of(const lastref::Sent& sent) {
 
 /// One write() of the bytes to a new file. Linux writes at most 2 GiB at once.
 double one_write(const lastref::MemoryRef& memory) {
-  const char* const path = "/dev/shm/lastref-bench-write";
+  const lastref::bench::ShmFolder folder;
+  const std::string path = folder.path() + "/write";
   const double spent = seconds([&] {
-    const int fd = ::open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    const int fd = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
     benchmark::DoNotOptimize(::write(fd, memory->bytes().data(), memory->bytes().size()));
     ::close(fd);
   });
-  ::unlink(path);
   return spent;
 }
 

@@ -3,9 +3,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <cstdlib>
-#include <system_error>
 
 namespace lastref::bench {
 namespace {
@@ -23,19 +20,7 @@ Tree::Tree(const std::string& program)
     : kernel_({.program = program.empty() ? beside_us("lastref") : program}),
       slowed_(slowness().is_asked_for() ? std::make_unique<SlowedOs>(kernel_, slowness())
                                         : nullptr) {
-  std::array<char, 32> name{"/tmp/lastref-bench-XXXXXX"};
-  const char* const made = ::mkdtemp(name.data());
-  if (made == nullptr) {
-    throw std::system_error(errno, std::generic_category(), "no folder in /tmp");
-  }
-  folder_ = made;
-  client_ = tracker::Client::lead(os(), {.runtime_folder = folder_});
-}
-
-Tree::~Tree() {
-  client_.reset();
-  // The tracker removes the folder when it ends, which may be after this.
-  static_cast<void>(::rmdir(folder_.c_str()));
+  client_ = tracker::Client::lead(os(), {.runtime_folder = folder_.path()});
 }
 
 Session Tree::session() {

@@ -10,6 +10,7 @@
 #include <lastref/task.hpp>
 #include <lastref/tracker_client.hpp>
 
+#include "bench/shm_folder.hpp"
 #include "bench/slowed_os.hpp"
 
 namespace lastref::bench {
@@ -22,7 +23,7 @@ class Tree {
   explicit Tree(const std::string& program = {});
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
-  ~Tree();
+  ~Tree() = default;
 
   bool ready(benchmark::State& state) {
     if (const auto tree = client_->tree(); !tree) {
@@ -36,12 +37,14 @@ class Tree {
   Session session();
   tracker::Client& client() noexcept { return *client_; }
   const std::shared_ptr<tracker::Client>& shared_client() const noexcept { return client_; }
-  Resource file(const std::string& name) const { return {ResourceType::file, folder_ + name}; }
+  Resource file(const std::string& name) const {
+    return {ResourceType::file, folder_.path() + name};
+  }
 
  private:
   os::KernelOs kernel_;
   std::unique_ptr<SlowedOs> slowed_;
-  std::string folder_;
+  ShmFolder folder_;
   std::shared_ptr<tracker::Client> client_;
 };
 
