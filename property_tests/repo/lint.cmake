@@ -149,5 +149,5 @@ if(CMAKE_BUILD_TYPE STREQUAL RelWithDebInfo)
   add_test(NAME lint.clang_tidy
     COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target check_clang_tidy -- -k 0)
   set_tests_properties(lint.clang_tidy PROPERTIES
-    LABELS lint TIMEOUT 1500 RUN_SERIAL ON RESOURCE_LOCK ninja)
+    LABELS lint TIMEOUT 1500 COST 300 PROCESSORS 2 RESOURCE_LOCK ninja)
 endif()
