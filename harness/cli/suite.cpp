@@ -91,12 +91,7 @@ class SuiteParser {
       }
       LASTREF_CHECK(add_story(std::string(key.str()), *node.as_table()));
     }
-    std::ranges::sort(order_);
-    std::vector<Story> sorted;
-    for (const auto& [line, at] : order_) {
-      sorted.push_back(std::move(suite_.stories[at]));
-    }
-    suite_.stories = std::move(sorted);
+    std::ranges::stable_sort(suite_.stories, {}, &Story::line);
     return ok();
   }
 
@@ -106,10 +101,10 @@ class SuiteParser {
     std::vector<std::string> command;
     for (const auto& [key, node] : table) {
       const std::string_view option = key.str();
-      constexpr std::string_view of_a_run[] = {"bisect", "calls",  "doctor", "fault",  "first",
-                                               "help",   "html",   "json",   "junit",  "list",
-                                               "output", "repeat", "resume", "sample", "sarif",
-                                               "seed",   "shard",  "story",  "suite",  "sweep"};
+      constexpr std::string_view of_a_run[] = {
+          "bisect", "calls", "doctor", "fault",  "first",  "help",   "html",
+          "json",   "junit", "list",   "output", "repeat", "resume", "sample",
+          "sarif",  "seed",  "shard",  "story",  "suite",  "sweep",  "trace"};
       if (std::ranges::find(of_a_run, option) != std::end(of_a_run)) {
         return wrong(key.source(), fmt::format("a story has no \"{}\"", option));
       }
@@ -135,9 +130,9 @@ class SuiteParser {
       said.erase(said.find_last_not_of('\n') + 1);
       return wrong(table.source(), fmt::format("[story.{}]: {}", name, said));
     }
-    order_.emplace_back(table.source().begin.line, suite_.stories.size());
-    suite_.stories.push_back(
-        {.name = std::move(name), .options = std::get<RunVerbOptions>(*std::move(parsed))});
+    suite_.stories.push_back({.name = std::move(name),
+                              .options = std::get<RunVerbOptions>(*std::move(parsed)),
+                              .line = table.source().begin.line});
     return ok();
   }
 
@@ -222,7 +217,6 @@ class SuiteParser {
 
   std::string name_;
   Suite suite_;
-  std::vector<std::pair<std::size_t, std::size_t>> order_;  ///< The line of each story
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ namespace lastref::harness {
 struct Story {
   std::string name;
   RunVerbOptions options = {};
+  std::size_t line = 0;  ///< Of the file
 };
 
 struct KnownFinding {

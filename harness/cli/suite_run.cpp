@@ -77,6 +77,7 @@ class SuiteRun {
       return false;
     }
     suite_ = *std::move(suite);
+    source_ = seen_from_here(options_.suite);
     const std::vector<std::string> names = suite_.names();
     if (!options_.story.empty()) {
       std::erase_if(suite_.stories,
@@ -91,6 +92,14 @@ class SuiteRun {
       return false;
     }
     return true;
+  }
+
+  /// Without the folder that we are in, as code review tools do not know it.
+  static std::string seen_from_here(const std::string& file) {
+    std::error_code error;
+    const fs::path here = fs::current_path(error);
+    const fs::path relative = (here / file).lexically_normal().lexically_relative(here);
+    return relative.empty() || *relative.begin() == ".." ? file : relative.string();
   }
 
   bool enter_folder() {
@@ -136,6 +145,7 @@ class SuiteRun {
         unplanned_.push_back({.name = story.name, .is_planned = false});
       }
       programs_.push_back(sweep ? &(*sweep)->program() : &unplanned_.back());
+      programs_.back()->line = story.line;
       sweeps_.push_back(sweep ? *std::move(sweep) : nullptr);
     }
   }
@@ -153,12 +163,15 @@ class SuiteRun {
 
   void refuse(const Story& story, const std::string& why) {
     refused_ += fmt::format("NOT TRIED      {}: {}\n", story.name, why);
-    report_.cases.push_back(
-        {.suite = "run", .name = story.name, .scenario = story.name, .error = why});
+    report_.cases.push_back({.suite = "run",
+                             .name = story.name,
+                             .scenario = story.name,
+                             .error = why,
+                             .line = story.line});
   }
 
   SweepSession session() const {
-    return {.shard = options_.shard, .source = options_.suite, .known = suite_.known};
+    return {.shard = options_.shard, .source = source_, .known = suite_.known};
   }
 
   bool open_folder() {
@@ -210,7 +223,7 @@ class SuiteRun {
     const std::size_t open =
         suite_.stories.size() - std::min(suite_.stories.size(), report_.cases.size());
     report_.verb = "run";
-    report_.source = options_.suite;
+    report_.source = source_;
     report_.after += refused_;
     report_.after += Interruption::happened() ? folder_.how_to_continue() : "";
     report_.exit = !report_.groups.empty()      ? Exit::violation
@@ -224,13 +237,14 @@ class SuiteRun {
                                   Interruption::happened() ? "; interrupted" : "");
     report_.seconds = seconds;
     report_.fields = std::make_shared<const Json>(
-        Json{{"suite", options_.suite}, {"stories", stories_}, {"seconds", seconds}});
+        Json{{"suite", source_}, {"stories", stories_}, {"seconds", seconds}});
   }
 
   const RunVerbOptions& options_;
   Invocation& invocation_;
   ReportOutput output_;
   Suite suite_;
+  std::string source_;  ///< The file of the suite
   SweepFolder folder_;
   std::vector<std::unique_ptr<ProgramSweep>> sweeps_;  ///< Null: the story is not clean
   std::vector<SweptProgram*> programs_;

@@ -213,6 +213,10 @@ class Reader {
     if (!session.shard.empty() && !warden::parse_shard(session.shard)) {
       return "this is not a shard";
     }
+    const Json& lines = list_of(line, "lines");
+    for (std::size_t at = 0; at < std::min(lines.size(), sweep_.programs.size()); ++at) {
+      sweep_.programs[at].line = lines[at].is_number_unsigned() ? lines[at].get<std::size_t>() : 0;
+    }
     sweep_.session = std::move(session);
     return {};
   }
@@ -403,6 +407,9 @@ Status SweepFolder::begin(const std::vector<SweptProgram*>& programs, const Swee
   Json line = {{"shard", session.shard}, {"source", session.source}, {"known", Json::array()}};
   for (const KnownFinding& each : session.known) {
     line["known"].push_back(json_of(each));
+  }
+  for (const SweptProgram* each : programs) {
+    line["lines"].push_back(each->line);
   }
   return append(line_of(line));
 }

@@ -6,7 +6,8 @@
 //                     {"story":"backup","folder":"/srv/","planned":true,"run":["run","--","ls"]}
 //                     "root/openat(/tmp/a)#1 fail_once ENOSPC"
 //   outcomes        appended, and locked by the sweep that uses the folder:
-//                     {"shard":"2/4","source":"lastref.toml","known":[]}      a sweep begins
+//                     {"shard":"2/4","source":"lastref.toml","known":[],"lines":[3]}
+//                       a sweep begins; in this file, each story has a line
 //                     {"story":1,"cell":1,"result":"tried","seconds":0.02}    a fault was tried
 //                     {"story":1,"cell":1,"claim":"no-leak: ...","seen":"...","times":5,"runs":5}
 //                     {"story":1,"claim":"...","seen":"..."}    a run without faults shows it, too

@@ -35,6 +35,7 @@ class Merge {
                                    .folder = each.folder,
                                    .run = each.run,
                                    .is_planned = each.is_planned,
+                                   .line = each.line,
                                    .cells = each.cells});
         }
       }

@@ -218,7 +218,8 @@ Report report_of(const SweptProgram& program, std::size_t wanted) {
   report.cases = {{.suite = "run",
                    .name = program.name,
                    .scenario = program.name,
-                   .error = report.exit == Exit::incomplete ? report.verdict : ""}};
+                   .error = report.exit == Exit::incomplete ? report.verdict : "",
+                   .line = program.line}};
   return report;
 }
 

@@ -74,6 +74,7 @@ struct ReportCase {
   std::string output = {};
   std::string error = {};  ///< Why there is no verdict on it; empty if there is one.
   double seconds = 0;
+  std::size_t line = 0;  ///< Of the report's source; 0: unknown
 };
 
 /// The case of the scenario of that name: its suite is the part before the slash.

@@ -12,8 +12,8 @@ namespace lastref::harness {
 /// colon. Bytes that are not UTF-8 are replaced.
 std::string to_sarif(const Report& report);
 
-/// "::error title=...::..." and an end of line for each group of violations. They are shown at the
-/// job that prints them.
+/// "::error file=...,line=...,title=...::..." and an end of line for each group of violations, or
+/// one warning if something else is wrong. They are shown at the line, and at the job.
 std::string to_annotations(const Report& report);
 
 }  // namespace lastref::harness

@@ -51,6 +51,7 @@ struct SweptProgram {
   std::string folder = {};              ///< In which it runs, with a slash at the end
   std::vector<std::string> run = {};    ///< The words of a run without faults, from the verb on
   bool is_planned = true;               ///< Otherwise it is not clean without faults.
+  std::size_t line = 0;                 ///< Of the file of its suite; 0: there is none
   std::vector<std::string> cells = {};  ///< The faults of all shards, as `lastref run` reads them
   std::map<std::size_t, CellOutcome> outcomes = {};  ///< Of the cells that were tried
   std::vector<Confirmation> confirmations = {};

@@ -369,7 +369,8 @@ reason = 'issue 12'
   shows(0 "swept +[0-9]+ of [0-9]+ faults.*KNOWN +swept ${known}: issue 13.* 0 new findings"
     run --suite ${FOLDER}/one/suite.toml --story swept --first)
   set(ENV{GITHUB_ACTIONS} true)
-  shows(1 "\"uri\": \"[^\"]*suite.toml\".*::error title=swept%3A no-leak::no-leak: "
+  set(place "\"uri\": \"suite.toml\".*\"startLine\": 2")
+  shows(1 "${place}.*::error file=suite.toml,line=2,title=swept%3A "
     run --suite ${FOLDER}/suite.toml --first --sarif -)
   unset(ENV{GITHUB_ACTIONS})
   shows(0 "1 of 1 stories tried. 0 new" run --suite ${FOLDER}/suite.toml --story "q*")

@@ -33,6 +33,8 @@ TEST(Suite, has_its_stories_in_the_order_of_the_file) {
   ASSERT_THAT(suite.stories, SizeIs(2));
   EXPECT_EQ(suite.stories[0].name, "b");
   EXPECT_EQ(suite.stories[1].name, "a");
+  EXPECT_EQ(suite.stories[0].line, 1U);
+  EXPECT_EQ(suite.stories[1].line, 3U);
 }
 
 TEST(Suite, has_the_options_of_a_run_as_keys) {

@@ -119,6 +119,7 @@ TEST_F(SweepFolderTest, returns_what_was_recorded) {
   SweptProgram second = {.name = "restore", .run = first.run, .is_planned = false};
   const Confirmation confirmation = {
       .cell = 1, .shown = leaking.shown.front(), .runs = 5, .times = 4};
+  first.line = 3;
   const Status begun = again->begin({&first, &second}, session);
   ASSERT_TRUE(begun) << begun.error().subject;
   ASSERT_TRUE(again->add(0, confirmation));
@@ -133,6 +134,7 @@ TEST_F(SweepFolderTest, returns_what_was_recorded) {
   ASSERT_THAT(read->session.known, SizeIs(2));
   EXPECT_EQ(read->session.known[0].until, session.known[0].until);
   EXPECT_EQ(read->session.known[1].reason, "why");
+  EXPECT_EQ(read->programs[0].line, 3U);
 }
 
 TEST_F(SweepFolderTest, has_the_output_of_runs_with_findings_only) {

@@ -201,6 +201,33 @@ TEST(Sarif, is_json_whatever_bytes_were_seen) {
   EXPECT_TRUE(json::accept(to_sarif(report)));
 }
 
+TEST(Sarif, points_at_the_line_of_the_story) {
+  Report report{.exit = Exit::violation, .source = "my suites/\xc3\xa4:1.toml"};
+  report.cases = {{.suite = "run", .name = "a", .scenario = "a", .line = 3},
+                  {.suite = "run", .name = "b", .scenario = "b", .line = 17}};
+  add(report, {.scenario = "b", .claim = "no-leak: x", .seen = "one"});
+  add(report, {.scenario = "c", .claim = "no-leak: x", .seen = "two"});
+  const auto place_of = [&](std::size_t result) {
+    return json::parse(
+        to_sarif(report))["runs"][0]["results"][result]["locations"][0]["physicalLocation"];
+  };
+  EXPECT_EQ(place_of(0)["region"]["startLine"], 17);
+  EXPECT_EQ(place_of(0)["artifactLocation"]["uri"], "my%20suites/%C3%A4%3A1.toml");
+  EXPECT_EQ(place_of(1)["region"]["startLine"], 1) << "a line is at least 1";
+  report.source = "/srv/lastref.toml";
+  EXPECT_EQ(place_of(0)["artifactLocation"]["uri"], "file:///srv/lastref.toml");
+}
+
+TEST(Sarif, has_a_result_for_a_plan_with_two_different_runs) {
+  Report report{.exit = Exit::not_deterministic};
+  report.differences = {{.scenario = "family/one", .replay = "again", .seen = "2 calls, then 3"}};
+  const json run = json::parse(to_sarif(report))["runs"][0];
+  ASSERT_EQ(run["results"].size(), 1U);
+  EXPECT_EQ(run["results"][0]["ruleId"], "not-deterministic");
+  EXPECT_EQ(run["tool"]["driver"]["rules"][0]["id"], "not-deterministic");
+  EXPECT_THAT(to_annotations(report), HasSubstr("2 calls, then 3%0Arepeat: again"));
+}
+
 TEST(Annotations, are_one_line_for_each_group) {
   Report report;
   add(report,
@@ -208,6 +235,20 @@ TEST(Annotations, are_one_line_for_each_group) {
   EXPECT_EQ(to_annotations(report),
             "::error title=a%2Cb%3A no-leak::no-leak: x%0A50 %25%0Aleft%0Arepeat: lastref run\n");
   EXPECT_EQ(to_annotations(Report{}), "");
+}
+
+TEST(Annotations, are_at_the_line_of_the_story) {
+  Report report{.source = "a,b.toml"};
+  report.cases = {{.suite = "run", .name = "a", .scenario = "a", .line = 3}};
+  add(report, {.scenario = "a", .claim = "no-leak: x", .seen = "y", .replay = "again"});
+  EXPECT_EQ(to_annotations(report),
+            "::error file=a%2Cb.toml,line=3,title=a%3A no-leak::"
+            "no-leak: x%0Ay%0Arepeat: again\n");
+}
+
+TEST(Annotations, warn_of_what_has_no_verdict) {
+  EXPECT_EQ(to_annotations({.verb = "gate", .exit = Exit::incomplete, .verdict = "3 of 4\nonly"}),
+            "::warning title=lastref gate::3 of 4%0Aonly\n");
 }
 
 TEST(ExitOfReport, is_the_worst_that_is_certain) {
