@@ -1,7 +1,6 @@
 #include "harness/cli/run_timeline.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -16,11 +15,6 @@
 namespace lastref::harness {
 namespace {
 
-bool is_of(const warden::TreeFault& fault, const warden::CallSeen& call) {
-  return fault.call == call.call && matches(fault.role, call.role) &&
-         (matches(fault.object, call.object) || matches(fault.object, call.second));
-}
-
 std::string text_of(const warden::CallSeen& call) {
   return fmt::format("{}({})#{}", call.call, pattern_of(call.object), call.k);
 }
@@ -29,22 +23,20 @@ std::string text_of(const warden::CallSeen& call) {
 std::vector<std::string> marks_of(const JudgedRun& run) {
   const std::vector<warden::CallSeen>& calls = run.watched.calls;
   std::vector<std::string> marks(calls.size());
-  for (std::size_t at = 0; at < run.watched.struck.size(); ++at) {
-    std::uint64_t number = 0;
-    for (std::size_t call = 0; run.watched.struck[at] && call < calls.size(); ++call) {
-      if (is_of(run.faults[at], calls[call]) && ++number == run.faults[at].k) {
-        marks[call] = "fault: " + to_text(run.faults[at].action);
-      }
-    }
-  }
+  const auto mark = [&](std::size_t at, const std::string& text) {
+    marks[at] += (marks[at].empty() ? "" : ", ") + text;
+  };
   std::map<std::string, std::string> made;
   for (const warden::Leftover& each : run.left) {
     made.emplace(each.maker, each.path);
   }
   for (std::size_t at = 0; at < calls.size(); ++at) {
+    for (const std::size_t fault : calls[at].faults) {
+      mark(at, "fault: " + to_text(run.faults[fault].action));
+    }
     if (const auto found = made.find(calls[at].role + '/' + text_of(calls[at]));
         found != made.end()) {
-      marks[at] += (marks[at].empty() ? "" : ", ") + ("leftover: " + found->second);
+      mark(at, "leftover: " + found->second);
     }
   }
   return marks;

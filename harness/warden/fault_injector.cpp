@@ -368,8 +368,7 @@ bool FaultInjector::inject(std::size_t fault, const StoppedCall& at) {
       first_struck_[fault] += ", by an injected EACCES, because the process bypasses permissions";
     }
   }
-  // An outsider's action does not answer the call.
-  return done && !is_of_outsider(fault);
+  return done;
 }
 
 std::vector<std::string> FaultInjector::struck_at() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -29,7 +30,8 @@ struct CallSeen {
   std::string object;
   std::uint64_t k = 0;
   std::string second = {};  ///< The call's second name, if it has one and a fault may refer to it
-  std::vector<int> errors = {};  ///< In a list of calls: those that can happen there
+  std::vector<int> errors = {};          ///< In a list of calls: those that can happen there
+  std::vector<std::size_t> faults = {};  ///< In a list of calls: those that were injected
 };
 
 /// A call that stops, and all that is known about it.
@@ -78,7 +80,8 @@ class FaultInjector {
   bool may_end_all(std::size_t fault) const noexcept { return faults_[fault].action.whole_tree; }
   /// Whether the call is made nevertheless, as far as we know.
   bool lets_be_made(std::size_t fault) const noexcept;
-  /// Applies the fault; true if the call has its answer, or gets it later.
+  /// Whether the fault was applied. If it answers the call, the call has its answer then, or gets
+  /// it later.
   bool inject(std::size_t fault, const StoppedCall& at);
   /// Whether a thread that dies or waits after its call is repeating it: it had to wait in it, and
   /// our stop interrupted it.

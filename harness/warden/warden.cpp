@@ -445,7 +445,13 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
   // Outsiders come first; their actions do not answer the call.
   const auto answer = std::ranges::find_if(
       faults, [&](std::size_t each) { return !injector_.is_of_outsider(each); });
-  std::for_each(faults.begin(), answer, [&](auto each) { injector_.inject(each, stopped); });
+  std::vector<std::size_t> injected;
+  const auto inject = [&](std::size_t fault) {
+    const bool done = injector_.inject(fault, stopped);
+    injected.insert(injected.end(), done ? 1 : 0, fault);
+    return done;
+  };
+  std::for_each(faults.begin(), answer, inject);
   const bool is_kept_out = answer == faults.end() && injector_.keeps_out(stopped);
   if (!is_kept_out && (answer == faults.end() || injector_.lets_be_made(*answer))) {
     if (row.effect == Effect::ends) {
@@ -453,16 +459,19 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
     }
     effects_.note(call, row, seen, *who);
   }
-  if (options_.wants_calls) {
-    CallSeen& listed = watched_.calls.emplace_back(seen);
-    listed.errors = FaultInjector::errors_at(stopped);
-  }
+  // The memory of the process is read while its call waits.
+  std::vector<int> errors =
+      options_.wants_calls ? FaultInjector::errors_at(stopped) : std::vector<int>();
   if (answer != faults.end() && injector_.may_end(*answer)) {
     killed_threads_ += threads_of(who->process).size();
     has_signaled_all_ = has_signaled_all_ || injector_.may_end_all(*answer);
   }
-  const bool is_answered =
-      is_kept_out || (answer != faults.end() && injector_.inject(*answer, stopped));
+  const bool is_answered = is_kept_out || (answer != faults.end() && inject(*answer));
+  if (options_.wants_calls) {
+    CallSeen& listed = watched_.calls.emplace_back(seen);
+    listed.errors = std::move(errors);
+    listed.faults = std::move(injected);
+  }
   if (!is_answered && !notifier_->let_go(call.id)) {
     note_taken_back(call);
   }

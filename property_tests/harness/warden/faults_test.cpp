@@ -183,6 +183,23 @@ TEST_F(Faults, that_such_flags_never_give_do_not_strike) {
   EXPECT_TRUE(strikes(takes, "read(anon_inode:*eventfd*) fail_once EAGAIN"));
 }
 
+TEST_F(Faults, are_listed_with_the_calls_that_they_were_injected_at) {
+  const Watched watched = script("cd " + folder.path() + "; mkdir a; mkdir b; mkdir c; rmdir a",
+                                 {"mkdir:error=ENOSPC:when=1..2",
+                                  "rmdir/rmdir pause",
+                                  "mkdir(*/c) outsider_unlink",
+                                  "mkdir(*/[bc]) fail_always EROFS"});
+  std::vector<std::string> listed;
+  for (const CallSeen& each : watched.calls) {
+    if (each.call.ends_with("mkdir") || each.call.ends_with("rmdir")) {
+      listed.push_back(fmt::format("{} {} {}", each.role, each.call, fmt::join(each.faults, ",")));
+    }
+  }
+  EXPECT_THAT(
+      listed,
+      ElementsAre("child.1 mkdir 0", "child.2 mkdir 0", "child.3 mkdir 0", "child.4 rmdir 1"));
+}
+
 TEST_F(Faults, in_the_syntax_of_strace_count_the_calls_of_each_process) {
   const std::string text = "mkdir " + in("a") + "; mkdir " + in("b") + " " + in("c") +
                            " 2>/dev/null; mkdir " + in("d") + "; exit 0";
