@@ -13,6 +13,7 @@ namespace {
 using std::string_view;
 
 constexpr string_view whole_tree_token = "whole_tree";
+constexpr std::uint64_t seconds_max = 3600;  ///< Of a pause
 
 /// Other words for kinds of faults, and the kinds.
 constexpr std::array other_words = {
@@ -72,6 +73,18 @@ Result<int> parse_error(string_view name) {
   return refused("no error is called " + quoted(name));
 }
 
+std::optional<std::uint64_t> count_of(string_view text) {
+  std::uint64_t count = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, count);
+  return error == std::errc{} && at == end && count > 0 ? std::optional(count) : std::nullopt;
+}
+
+/// Whether faults of this kind take a number of seconds there.
+bool takes_seconds(FaultKind kind, FaultWhere where) noexcept {
+  return kind == FaultKind::pause && where == FaultWhere::watched;
+}
+
 Result<FaultAction> parse_action(string_view text, FaultWhere where) {
   const string_view all = text;
   const string_view name = next_token(text);
@@ -94,17 +107,15 @@ Result<FaultAction> parse_action(string_view text, FaultWhere where) {
     action.whole_tree = true;
     text = {};
   }
+  if (const auto seconds = count_of(text);
+      seconds && *seconds <= seconds_max && takes_seconds(action.kind, where)) {
+    action.seconds = static_cast<std::uint32_t>(*seconds);
+    text = {};
+  }
   if (!text.empty()) {
     return refused(std::string(name) + " does not take " + quoted(text));
   }
   return action;
-}
-
-std::optional<std::uint64_t> count_of(string_view text) {
-  std::uint64_t count = 0;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, count);
-  return error == std::errc{} && at == end && count > 0 ? std::optional(count) : std::nullopt;
 }
 
 /// "3", "3-" (no end), "3-5"; `dash` is the text for "-", and `no_end` the text for an absent end.
@@ -174,7 +185,10 @@ std::string names_of_faults(FaultWhere where) {
   for (const FaultRow& row : fault_rows()) {
     if (exists(row, where)) {
       names += (names.empty() ? "" : ", ") + std::string(row.name);
-      names += takes_error(row.kind) ? " ERROR" : takes_whole_tree(row.kind) ? " [whole_tree]" : "";
+      names += takes_error(row.kind)            ? " ERROR"
+               : takes_whole_tree(row.kind)     ? " [whole_tree]"
+               : takes_seconds(row.kind, where) ? " [SECONDS]"
+                                                : "";
     }
   }
   return names;
@@ -254,6 +268,7 @@ std::string to_text(const FaultAction& action) {
 }
 
 std::string to_text(const FaultText& fault) {
+  text += action.seconds > 0 ? ' ' + std::to_string(action.seconds) : "";
   if (fault.is_of_strace) {
     const CallRange calls = fault.site.calls.value_or(CallRange{});
     const bool has_end =

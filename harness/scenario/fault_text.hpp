@@ -30,11 +30,13 @@ struct CallRange {
   bool operator==(const CallRange&) const = default;
 };
 
-/// What is injected: a kind, with its errno or with whole_tree.
+/// What is injected: a kind, with its errno, with whole_tree or with its time.
 struct FaultAction {
   FaultKind kind = FaultKind::kill_before;
   int error = 0;            ///< errno, if its kind takes one
   bool whole_tree = false;  ///< With a kill or a signal
+  /// Of a pause in lastref run; 0: until no other process makes calls
+  std::uint32_t seconds = 0;
 
   bool operator==(const FaultAction&) const = default;
 };

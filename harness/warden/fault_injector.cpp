@@ -32,8 +32,8 @@
 namespace lastref::harness::warden {
 namespace {
 
-/// In seconds. There is no other activity when no call has stopped for `quiet`; nothing is held
-/// longer than `held_max`.
+/// In seconds. There is no other activity when no call has stopped for `quiet`; without a time of
+/// its own, nothing is held longer than `held_max`.
 constexpr double quiet = 0.1;
 constexpr double held_max = 2;
 
@@ -498,7 +498,10 @@ void FaultInjector::stopped(int thread, int status) {
     return;
   }
   last_call_at_ = seconds_now();
-  held_.push_back({.thread = thread, .signal = signal, .since = last_call_at_});
+  held_.push_back({.thread = thread,
+                   .signal = signal,
+                   .since = last_call_at_,
+                   .seconds = static_cast<double>(fault->action.seconds)});
 }
 
 /// We write to the open file, which the process shares; the call returns the number of bytes
@@ -601,7 +604,9 @@ bool FaultInjector::outsider_acts(std::size_t fault, const StoppedCall& at) {
 
 void FaultInjector::look(double now) {
   std::erase_if(held_, [&](const Held& each) {
-    const bool is_over = now - last_call_at_ >= quiet || now - each.since >= held_max;
+    const bool is_over = each.seconds > 0
+                             ? now - each.since >= each.seconds
+                             : now - last_call_at_ >= quiet || now - each.since >= held_max;
     if (is_over && each.process != 0) {
       ::kill(each.process, SIGCONT);
     } else if (is_over) {

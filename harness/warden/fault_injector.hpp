@@ -117,6 +117,7 @@ class FaultInjector {
     int process = 0;         ///< 0: the thread
     void* signal = nullptr;  ///< For the thread, when it continues; as ptrace(2) takes it
     double since = 0;
+    double seconds = 0;  ///< 0: until there is no other activity
   };
 
   /// A thread that stops when its call is over.

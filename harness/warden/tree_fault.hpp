@@ -5,6 +5,7 @@
 //   fsync#2-4 fail_once EIO                          the second, third and fourth
 //   unlink kill_before                               the first process to make it dies before it
 //   sort/write kill_before whole_tree                with it all others; any process that runs sort
+//   root/connect pause 5                             it returns 5 s later
 //   root/flock stop                                  it is stopped when it has its lock
 //   root/mkdir send_sigterm                          it gets SIGTERM when the folder exists
 //   openat(/dev/shm/a) outsider_unlink               an outsider removes the name just before

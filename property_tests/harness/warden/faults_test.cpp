@@ -183,6 +183,12 @@ TEST_F(Faults, that_such_flags_never_give_do_not_strike) {
   EXPECT_TRUE(strikes(takes, "read(anon_inode:*eventfd*) fail_once EAGAIN"));
 }
 
+TEST_F(Faults, a_call_returns_as_late_as_its_pause_says) {
+  const Watched watched = script("mkdir " + in("a"), {"mkdir pause 1"});
+  EXPECT_THAT(watched.struck, ElementsAre(true));
+  EXPECT_GE(watched.seconds, 1);
+}
+
 TEST_F(Faults, are_listed_with_the_calls_that_they_were_injected_at) {
   const Watched watched = script("cd " + folder.path() + "; mkdir a; mkdir b; mkdir c; rmdir a",
                                  {"mkdir:error=ENOSPC:when=1..2",
