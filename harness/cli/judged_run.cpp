@@ -188,10 +188,15 @@ std::string JudgedRun::command_again() const {
 std::string JudgedRun::list_text() const {
   std::string text;
   for (const auto& each : watched.processes) {
-    text += fmt::format("process {:<16} {:<16} {}\n", each.role, each.title, each.words);
+    text += fmt::format("process {:<16} {:<16} {}{}\n",
+                        each.role,
+                        each.title,
+                        each.words.substr(0, words_max),
+                        each.words.size() > words_max ? "..." : "");
   }
   for (const warden::Point& each : points.all) {
     text += fmt::format("call    {}\n", each.to_text());
+  constexpr std::size_t words_max = 100;  // Bytes of a line
   }
   if (!points.difference.empty()) {
     text += fmt::format("differs {}\n", points.difference);

@@ -161,7 +161,7 @@ std::string executable_of(int process) {
 }
 
 std::string words_of(int process) {
-  constexpr std::size_t size_max = 100;
+  constexpr std::size_t size_max = 4096;
   std::string words = read_file(fmt::format("/proc/{}/cmdline", process));
   while (words.ends_with('\0')) {
     words.pop_back();

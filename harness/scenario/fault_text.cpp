@@ -167,9 +167,13 @@ Result<FaultText> parse_as_strace(string_view text) {
 
 /// "root/openat(/a)#1 kill_before"
 Result<FaultText> parse_native(string_view text, FaultWhere where) {
-  // An object may contain any of the delimiters: the last ")" ends it.
+  // An object may contain any of the delimiters: the last ")" ends it. A role may contain spaces.
   const std::size_t close = text.rfind(')');
-  const std::size_t space = text.find(' ', close == string_view::npos ? 0 : close);
+  const std::size_t slash = text.rfind('/');
+  const std::size_t space = text.find(' ',
+                                      close != string_view::npos   ? close
+                                      : slash != string_view::npos ? slash
+                                                                   : 0);
   if (space == string_view::npos) {
     return refused("it does not end with one of " + names_of_faults(where));
   }
@@ -264,11 +268,11 @@ std::string to_text(const FaultAction& action) {
   std::string text(name_of(action.kind));
   text += takes_error(action.kind) ? ' ' + name_of_error(action.error) : "";
   text += action.whole_tree ? ' ' + std::string(whole_tree_token) : "";
+  text += action.seconds > 0 ? ' ' + std::to_string(action.seconds) : "";
   return text;
 }
 
 std::string to_text(const FaultText& fault) {
-  text += action.seconds > 0 ? ' ' + std::to_string(action.seconds) : "";
   if (fault.is_of_strace) {
     const CallRange calls = fault.site.calls.value_or(CallRange{});
     const bool has_end =

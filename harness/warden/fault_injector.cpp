@@ -109,11 +109,16 @@ std::string_view folder_of(std::string_view name) {
   return name.substr(0, std::min(name.rfind('/'), name.size()));
 }
 
+/// A role is also given by the name of the program, or by its arguments.
+bool is_role_of(const std::string& role, const ProcessSeen& process) {
+  return matches(role, process.role) || matches(role, process.title) ||
+         matches(role, process.words);
+}
+
 /// "; child.1 died of SIGKILL" if a process that the fault is for was ended by a signal.
 std::string how_it_died(const TreeFault& fault, const std::vector<ProcessSeen>& all) {
   const auto died = std::ranges::find_if(all, [&](const ProcessSeen& each) {
-    return each.wait_status && WIFSIGNALED(*each.wait_status) &&
-           (matches(fault.role, each.role) || matches(fault.role, each.title));
+    return each.wait_status && WIFSIGNALED(*each.wait_status) && is_role_of(fault.role, each);
   });
   return died == all.end()
              ? ""
@@ -196,7 +201,7 @@ FaultInjector::Fit FaultInjector::fit_of(const TreeFault& fault, const StoppedCa
   if (fault.call != at.seen.call) {
     return Fit::other_call;
   }
-  if (!matches(fault.role, at.seen.role) && !matches(fault.role, at.who.title)) {
+  if (!is_role_of(fault.role, at.who)) {
     return Fit::other_role;
   }
   if (!matches(fault.object, at.seen.object) &&
@@ -241,9 +246,8 @@ std::string FaultInjector::why_never_due(std::size_t index,
     return fmt::format(
         "{} made the call {} {}, but not with this object", maker, fault.call, times(others));
   }
-  const bool is_there = std::ranges::any_of(all, [&](const ProcessSeen& each) {
-    return matches(fault.role, each.role) || matches(fault.role, each.title);
-  });
+  const bool is_there = std::ranges::any_of(
+      all, [&](const ProcessSeen& each) { return is_role_of(fault.role, each); });
   if (!is_there) {
     return fmt::format("no process had the role {}; --list prints the roles", fault.role);
   }

@@ -5,6 +5,7 @@
 //   fsync#2-4 fail_once EIO                          the second, third and fourth
 //   unlink kill_before                               the first process to make it dies before it
 //   sort/write kill_before whole_tree                with it all others; any process that runs sort
+//   *-m job*/unlink kill_before                      any process with such a command line
 //   root/connect pause 5                             it returns 5 s later
 //   root/flock stop                                  it is stopped when it has its lock
 //   root/mkdir send_sigterm                          it gets SIGTERM when the folder exists
@@ -27,7 +28,8 @@ namespace lastref::harness::warden {
 struct TreeFault {
   static constexpr std::uint64_t no_end = CallRange::no_end;
 
-  std::string role = "*";    ///< A pattern of roles, or of the names of programs
+  /// A pattern of roles, of the names of programs, or of their arguments with spaces between them
+  std::string role = "*";
   std::string call;          ///< The name of a row of the table
   std::string object = "*";  ///< A pattern
   std::uint64_t k = 1;       ///< The first matching call that it applies to

@@ -183,6 +183,16 @@ TEST_F(Faults, that_such_flags_never_give_do_not_strike) {
   EXPECT_TRUE(strikes(takes, "read(anon_inode:*eventfd*) fail_once EAGAIN"));
 }
 
+TEST_F(Faults, of_a_role_are_for_processes_with_such_a_command_line) {
+  const std::string text = "cd " + folder.path() +
+                           "; sh -c 'rmdir \"$0\"' a 2>/dev/null; "
+                           "sh -c 'mkdir \"$0\"; rmdir \"$0\"' b; true";
+  const Watched watched =
+      script(text, {"*rmdir b/rmdir fail_once EBUSY", "'*no such job*'/rmdir fail_once EBUSY"});
+  EXPECT_THAT(watched.struck, ElementsAre(true, false));
+  EXPECT_TRUE(is_there(in("b")));
+}
+
 TEST_F(Faults, a_call_returns_as_late_as_its_pause_says) {
   const Watched watched = script("mkdir " + in("a"), {"mkdir pause 1"});
   EXPECT_THAT(watched.struck, ElementsAre(true));
