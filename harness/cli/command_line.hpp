@@ -143,6 +143,7 @@ struct RunVerbOptions {
   std::string on_hang;
   std::vector<std::string> same;  ///< Files, or files and their contents
   bool list = false;
+  bool timeline = false;  ///< The JSON report has the calls, as a page has them.
   bool sweep = false;
   std::optional<double> budget;       ///< Seconds of the sweep; none: until all faults are tried
   std::string shard;                  ///< "2/8" of the faults of a sweep; empty: all

@@ -429,7 +429,7 @@ Json fields_of(const JudgedRun& run, const std::string& again) {
     json["difference"] = run.points.difference;
   }
   json["inherited"] = watched.inherited;
-  if (!run.options.files.html.empty()) {
+  if (run.options.timeline || !run.options.files.html.empty()) {
     json["timeline"] = timeline_of(run);
   }
   json["only_processor"] = watched.processor ? Json(*watched.processor) : Json();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <iostream>
@@ -28,6 +27,7 @@
 #include "harness/platform/clock.hpp"
 #include "harness/platform/names.hpp"
 #include "harness/platform/proc.hpp"
+#include "harness/platform/unnamed_file.hpp"
 #include "harness/program/program.hpp"
 #include "harness/report/bytes_in_json.hpp"
 #include "harness/report/json_members.hpp"
@@ -49,35 +49,12 @@ constexpr double seconds_min = 10;
 constexpr std::size_t confirmations = 4;
 constexpr double seconds_between_lines = 5;
 
-/// A folder that exists as long as the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::error_code error;
-    std::string path = fs::temp_directory_path(error) / "lastref-sweep-XXXXXX";
-    path_ = ::mkdtemp(path.data()) != nullptr ? path : std::string();
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code error;
-    if (!path_.empty()) {
-      fs::remove_all(path_, error);
-    }
-  }
-
-  /// Empty: it could not be made.
-  const std::string& path() const noexcept { return path_; }
-
- private:
-  std::string path_;
-};
-
 /// A run of the program in a process of its own.
 struct SweptRun {
   Exit exit = Exit::unusable;
   bool has_ended = false;
   std::string said;
+  std::string log;  ///< What the file of its output is called in /proc
   Json report;
 };
 
@@ -90,9 +67,6 @@ class OneSweep final : public ProgramSweep {
 
   /// Returns why there is no sweep; empty: there is one.
   std::string plan() {
-    if (folder_.path().empty()) {
-      return "no temporary folder can be made";
-    }
     started_ = seconds_now();
     choose_world();
     if (std::string refusal = run_clean(); !refusal.empty()) {
@@ -161,11 +135,11 @@ class OneSweep final : public ProgramSweep {
     listed.list = true;
     listed.also.insert(
         listed.also.end(), warden::calls_of_sweep().begin(), warden::calls_of_sweep().end());
-    const SweptRun first = run_with(listed, {}, "clean");
+    const SweptRun first = run_with(listed, {});
     if (!first.has_ended || first.report.is_null() || first.exit == Exit::unusable) {
       return refusal_of(first);
     }
-    points_ = points_in(first.report);
+    points_ = points_in(first);
     for (const Json& each : list_of(first.report, "left_behind")) {
       const std::string path = text_of(each, "path");
       const std::string pattern = pattern_of_point(path);
@@ -179,8 +153,8 @@ class OneSweep final : public ProgramSweep {
     if (world_.timeout == 0 && seconds.is_number()) {
       world_.timeout = std::max(seconds_min, slowdown_max * seconds.get<double>());
     }
-    const SweptRun second = run_with(world_, {}, "clean");
-    const SweptRun third = run_with(world_, {}, "clean");
+    const SweptRun second = run_with(world_, {});
+    const SweptRun third = run_with(world_, {});
     for (const SweptRun& run : {std::cref(second), std::cref(third)}) {
       if (run.exit != Exit::clean) {
         return refusal_of(run);
@@ -229,25 +203,27 @@ class OneSweep final : public ProgramSweep {
   }
 
   /// Waits for it.
-  SweptRun run_with(const RunVerbOptions& options,
-                    const std::vector<std::string>& faults,
-                    const std::string& name) const {
+  static SweptRun run_with(const RunVerbOptions& options, const std::vector<std::string>& faults) {
+    SweptRun run;
+    const auto json = UnnamedFile::make();
+    const auto log = UnnamedFile::make();
+    if (!json || !log) {
+      run.said = describe((json ? log : json).error());
+      return run;
+    }
     std::error_code error;
     // Each run reads the same file from its beginning; a pipe could be read only once.
     const std::string input = warden::place_of_input()
                                   ? fs::read_symlink("/proc/self/fd/0", error).string()
                                   : std::string("/dev/null");
-    const std::string json = fmt::format("{}/{}.json", folder_.path(), name);
-    const std::string log = fmt::format("{}/{}.log", folder_.path(), name);
-    fs::remove(json, error);
     std::string line = harness::quoted(fs::read_symlink("/proc/self/exe", error).string());
     std::vector<std::string> words = words_of(options, faults);
-    words.insert(words.begin() + 1, {"--json", json});
+    words.insert(words.begin() + 1, {"--json", json->path()});
     if (options.list) {
       words.insert(words.begin() + 1, "--list");
     }
-    if (!options.files.html.empty()) {
-      words.insert(words.begin() + 1, {"--html", options.files.html});
+    if (options.timeline) {
+      words.insert(words.begin() + 1, "--timeline");
     }
     for (const std::string& word : words) {
       line += ' ' + harness::quoted(word);
@@ -255,10 +231,10 @@ class OneSweep final : public ProgramSweep {
     line += " <" + harness::quoted(input);
     constexpr double for_commands = 700;
     const auto seconds = static_cast<int>(options.timeout + options.grace + for_commands);
-    const auto code = run_command(fs::current_path(error), line, log, seconds);
-    SweptRun run;
-    run.said = read_file(log);
-    run.report = Json::parse(read_file(json), nullptr, /*allow_exceptions=*/false);
+    const auto code = run_command(fs::current_path(error), line, log->path(), seconds);
+    run.said = read_file(log->path());
+    run.log = log->name();
+    run.report = Json::parse(read_file(json->path()), nullptr, /*allow_exceptions=*/false);
     run.report = run.report.is_discarded() ? Json() : std::move(run.report);
     read_text_as_bytes(run.report);
     run.has_ended = code && *code;
@@ -277,13 +253,13 @@ class OneSweep final : public ProgramSweep {
     return errors;
   }
 
-  std::vector<warden::Point> points_in(const Json& report) const {
+  static std::vector<warden::Point> points_in(const SweptRun& run) {
     std::vector<warden::Point> points;
-    for (const Json& each : list_of(report, "calls")) {
+    for (const Json& each : list_of(run.report, "calls")) {
       const warden::SyscallRow* const row = warden::syscall_named(text_of(each, "call"));
       const bool has_number = each.contains("k") && each["k"].is_number_unsigned();
       // What it prints goes to a file of ours.
-      const bool is_its_own = !text_of(each, "object").starts_with(folder_.path() + '/');
+      const bool is_its_own = text_of(each, "object") != pattern_of(run.log);
       if (row != nullptr && has_number && is_its_own) {
         points.push_back({.role = text_of(each, "role"),
                           .call = row->name,
@@ -366,17 +342,16 @@ class OneSweep final : public ProgramSweep {
            (end_ && seconds_now() >= *end_);
   }
 
-  /// Calls `work(task, thread)` for each task, on all cores if runs share nothing; `is_over` is
-  /// asked before each.
+  /// Calls `work` for each task, on all cores if runs share nothing. Asks `is_over` before each.
   template <typename IsOver, typename Work>
   void side_by_side(std::size_t tasks, const IsOver& is_over, const Work& work) const {
     std::atomic<std::size_t> next = 0;
     std::vector<std::jthread> threads;
     const unsigned cores = is_private_ ? std::max(1U, std::thread::hardware_concurrency()) : 1;
     for (unsigned number = 0; number < cores; ++number) {
-      threads.emplace_back([&, number] {
+      threads.emplace_back([&] {
         for (std::size_t task = next++; task < tasks && !is_over(); task = next++) {
-          work(task, number);
+          work(task);
         }
       });
     }
@@ -390,10 +365,9 @@ class OneSweep final : public ProgramSweep {
     side_by_side(
         open.size(),
         [this] { return is_over(); },
-        [&](std::size_t at, unsigned thread) {
+        [&](std::size_t at) {
           const double started = seconds_now();
-          const SweptRun run =
-              run_with(world_, {program_.cells[open[at]]}, fmt::format("run{}", thread));
+          const SweptRun run = run_with(world_, {program_.cells[open[at]]});
           const std::lock_guard held(mutex_);
           if (!Interruption::happened()) {  // It may have ended the run, too.
             take(open[at], run, seconds_now() - started);
@@ -455,7 +429,7 @@ class OneSweep final : public ProgramSweep {
     if (std::ranges::none_of(groups_of(program_), is_of_product, &SweepGroup::shown)) {
       return;
     }
-    for (ShownFinding& each : shown_by(run_with(world_, {}, "clean"))) {
+    for (ShownFinding& each : shown_by(run_with(world_, {}))) {
       if (is_of_product(each) && recorded_) {
         recorded_ = record_->add(number_, each);
         program_.shown_without_faults.push_back(std::move(each));
@@ -473,14 +447,11 @@ class OneSweep final : public ProgramSweep {
     }
     const std::size_t runs = open.size() * confirmations;
     std::size_t done = 0;
-    side_by_side(runs, Interruption::happened, [&](std::size_t task, unsigned thread) {
+    side_by_side(runs, Interruption::happened, [&](std::size_t task) {
       Confirmation& confirmation = open[task / confirmations];
       RunVerbOptions recorded = world_;
-      if (!options_.files.html.empty() && task % confirmations == 0) {
-        recorded.files.html = "/dev/null";  // With a page, the report has a timeline.
-      }
-      const SweptRun run =
-          run_with(recorded, {program_.cells[confirmation.cell]}, fmt::format("again{}", thread));
+      recorded.timeline = !options_.files.html.empty() && task % confirmations == 0;
+      const SweptRun run = run_with(recorded, {program_.cells[confirmation.cell]});
       const std::vector<ShownFinding> shown = shown_by(run);
       const std::lock_guard held(mutex_);
       if (Interruption::happened()) {
@@ -521,7 +492,6 @@ class OneSweep final : public ProgramSweep {
   }
 
   const RunVerbOptions& options_;
-  TemporaryFolder folder_;
   RunVerbOptions world_;     ///< The options of each run
   bool is_private_ = false;  ///< Runs side by side share nothing.
   std::vector<std::string> folders_;

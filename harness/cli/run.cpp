@@ -151,7 +151,7 @@ class Run {
     }
     watch_.command = options_.command;
     watch_.takes_unlikely = options_.unlikely;
-    watch_.wants_calls = options_.list || !options_.files.html.empty();
+    watch_.wants_calls = options_.list || options_.timeline || !options_.files.html.empty();
     watch_.also = options_.also;
     watch_.grace = milliseconds_of(options_.grace);
     watch_.server = {.ready = options_.ready, .work = options_.work, .rounds = options_.rounds};

@@ -224,6 +224,10 @@ CLI::App* add_run(CLI::App& app, RunVerbOptions& options) {
   }
   add_suite(*verb, options);
   add_report_files(*verb, options.files);
+  // Sweeps use it, too: they make the page of all their runs.
+  verb->add_flag("--timeline",
+                 options.timeline,
+                 "The JSON report has the calls in their order, with the faults injected at them");
   for (CLI::Option* each : verb->get_options()) {
     if (each != doctor && each != calls && each->get_name() != "--help") {
       doctor->excludes(each);

@@ -30,6 +30,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 constexpr int killed = 128 + SIGKILL;
@@ -83,8 +85,8 @@ class SweepProcess : public testing::Test {
     folder_.make_folder("tmp");
     kill_at("nothing");
     folder_.write("lastref.toml",
-                  fmt::format("[story.leak]\ncommand = '{}'\ncheck = '{}'\n"
-                              "[story.quiet]\ncommand = ': > kept'\n",
+                  fmt::format("[story.leak]\ncommand = '{}'\ncheck = '{}'\ntimeout = 60\n"
+                              "[story.quiet]\ncommand = ': > kept'\ntimeout = 60\n",
                               program_,
                               check()));
   }
@@ -111,8 +113,8 @@ class SweepProcess : public testing::Test {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   }
   int sweep(const std::string& options) {
-    return run(
-        fmt::format("run --sweep {} --check '{}' -- sh -c '{}'", options, check(), program_));
+    return run(fmt::format(
+        "run --sweep --timeout 60 {} --check '{}' -- sh -c '{}'", options, check(), program_));
   }
 
   RecordedSweep read(const std::string& name) const {
@@ -128,6 +130,13 @@ class SweepProcess : public testing::Test {
     EXPECT_TRUE(json.is_object()) << said_;
     EXPECT_EQ(json.value("exit", -1), code) << said_;
     return json;
+  }
+
+  /// In the folder for temporary files
+  std::vector<std::string> temporary() const {
+    std::vector<std::string> names = folder_.names();
+    std::erase_if(names, [](const std::string& name) { return !name.starts_with("tmp/"); });
+    return names;
   }
 
   std::string said_;
@@ -154,6 +163,7 @@ TEST_F(SweepProcess, that_was_killed_and_continued_finds_what_a_whole_one_finds)
   for (const std::size_t cell : {std::size_t{0}, cells.size() / 2, cells.size() - 1}) {
     kill_at(cells[cell]);
     ASSERT_EQ(sweep(option), killed) << said_;
+    EXPECT_THAT(temporary(), IsEmpty());
     EXPECT_FALSE(read("part").programs[0].outcomes.contains(cell));
     EXPECT_EQ(read("part").list, whole.list);
     option = "--resume part";
