@@ -62,7 +62,16 @@ bool JudgedRun::has_seen_all() const {
 }
 
 bool JudgedRun::has_struck() const {
-  return std::ranges::find(watched.struck, true) != watched.struck.end();
+  return !world_faults.empty() || std::ranges::find(watched.struck, true) != watched.struck.end();
+}
+
+std::vector<std::string> JudgedRun::texts_of_faults() const {
+  std::vector<std::string> texts;
+  std::ranges::transform(faults, std::back_inserter(texts), [](const warden::TreeFault& each) {
+    return warden::to_text(each);
+  });
+  texts.insert(texts.end(), world_faults.begin(), world_faults.end());
+  return texts;
 }
 
 bool JudgedRun::ends_as_expected() const {
@@ -178,11 +187,7 @@ std::string JudgedRun::program() const {
 }
 
 std::string JudgedRun::command_again() const {
-  std::vector<std::string> texts;
-  for (const auto& fault : faults) {
-    texts.push_back(warden::to_text(fault));
-  }
-  return command_of(options, texts);
+  return command_of(options, texts_of_faults());
 }
 
 std::string JudgedRun::list_text() const {
@@ -214,6 +219,9 @@ std::string JudgedRun::faults_text() const {
     text += watched.struck[at]
                 ? fmt::format("INJECTED       {}, at {}\n", what, watched.struck_at[at])
                 : fmt::format("NOT INJECTED   {}: {}\n", what, watched.reasons[at]);
+  }
+  for (const std::string& each : world_faults) {
+    text += fmt::format("INJECTED       {}, during the whole run\n", each);
   }
   return text;
 }
@@ -414,6 +422,10 @@ Json fields_of(const JudgedRun& run, const std::string& again) {
                               {"struck", bool(watched.struck[at])},
                               {"at", watched.struck_at[at]},
                               {"reason", watched.reasons[at]}});
+  }
+  for (const std::string& each : run.world_faults) {
+    json["faults"].push_back(
+        {{"fault", each}, {"struck", true}, {"at", "the whole run"}, {"reason", ""}});
   }
   json["processes"] = list_of(watched.processes, [](const auto& each) -> Json {
     return {{"role", each.role}, {"title", each.title}, {"words", each.words}};

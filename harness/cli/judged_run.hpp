@@ -26,6 +26,7 @@ std::string lines_of(std::string_view word, const std::vector<warden::Hung>& all
 struct JudgedRun {
   const RunVerbOptions& options;
   const std::vector<warden::TreeFault>& faults;
+  std::vector<std::string> world_faults;
   warden::Watched watched;
   std::vector<warden::Leftover> left;  ///< Forbidden leftovers
   int tries = 1;                       ///< Of this run
@@ -45,6 +46,8 @@ struct JudgedRun {
 
   Exit exit() const;
   bool has_struck() const;
+  /// All faults, as --fault takes them
+  std::vector<std::string> texts_of_faults() const;
   /// As shells report it: 128+N for signal N.
   int exit_code() const;
   bool ends_as_expected() const;

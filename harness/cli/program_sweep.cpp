@@ -32,9 +32,11 @@
 #include "harness/report/bytes_in_json.hpp"
 #include "harness/report/json_members.hpp"
 #include "harness/scenario/pattern.hpp"
+#include "harness/warden/private_folders.hpp"
 #include "harness/warden/standard_input.hpp"
 #include "harness/warden/sweep_plan.hpp"
 #include "harness/warden/syscalls.hpp"
+#include "harness/warden/world_fault.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -72,7 +74,10 @@ class OneSweep final : public ProgramSweep {
     if (std::string refusal = run_clean(); !refusal.empty()) {
       return refusal;
     }
-    plan_ = warden::plan_sweep(points_, folders_);
+    plan_ = warden::plan_sweep(points_,
+                               {.folders = folders_,
+                                .to_fill = folders_to_fill(),
+                                .limits_processes = warden::limits_processes()});
     choose_cells();
     std::cerr << text_of_plan() << std::flush;
     planned_ = seconds_now();
@@ -80,6 +85,17 @@ class OneSweep final : public ProgramSweep {
   }
 
   SweptProgram& program() override { return program_; }
+
+  Report list() const override {
+    Report report{.verb = "run", .verdict = counted(chosen_.size(), "fault")};
+    Json faults = Json::array();
+    for (const std::size_t cell : chosen_) {
+      report.before += fmt::format("fault   {}\n", program_.cells[cell]);
+      faults.push_back(program_.cells[cell]);
+    }
+    report.fields = std::make_shared<const Json>(Json{{"list", std::move(faults)}});
+    return report;
+  }
 
   Result<Report> run(SweepFolder& folder,
                      std::size_t number,
@@ -107,6 +123,7 @@ class OneSweep final : public ProgramSweep {
   void choose_world() {
     world_ = options_;
     world_.sweep = false;
+    world_.list = false;
     world_.files = {};
     std::error_code error;
     const std::string here = fs::current_path(error);
@@ -169,16 +186,25 @@ class OneSweep final : public ProgramSweep {
 
   /// All of the plan, and those that this sweep tries.
   void choose_cells() {
-    std::ranges::transform(plan_.faults,
-                           std::back_inserter(program_.cells),
-                           [](const warden::TreeFault& each) { return warden::to_text(each); });
+    program_.cells = plan_.texts();
     // The command line accepts no other text.
     chosen_ = warden::cells_of(warden::parse_shard(options_.shard).value_or(warden::Shard()),
-                               plan_.faults.size());
+                               program_.cells.size());
     if (options_.sample) {
-      chosen_ =
-          warden::draw_cells(plan_.faults, std::move(chosen_), *options_.sample, options_.seed);
+      chosen_ = warden::draw_cells(plan_, std::move(chosen_), *options_.sample, options_.seed);
     }
+  }
+
+  /// Private folders without contents, and without a size of their own
+  std::vector<std::string> folders_to_fill() const {
+    std::vector<std::string> all;
+    for (const std::string& each : world_.private_folders) {
+      const auto folder = warden::parse_private_folder(each);
+      if (folder && !folder->is_overlay && folder->size.empty()) {
+        all.push_back(folder->path);
+      }
+    }
+    return all;
   }
 
   std::string choose_products(const Json& products, const Json& again) {
@@ -544,6 +570,10 @@ void sweep_program(const RunVerbOptions& options, Invocation& invocation) {
   const auto sweep = ProgramSweep::plan(options, "", {});
   if (!sweep) {
     invocation.refuse("run: " + sweep.error());
+    return;
+  }
+  if (options.list) {
+    output.write((*sweep)->list(), std::cerr, invocation);
     return;
   }
   const auto begun = folder->begin({&(*sweep)->program()}, {.shard = options.shard});

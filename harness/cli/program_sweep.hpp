@@ -39,6 +39,8 @@ class ProgramSweep {
 
   /// The faults, and the outcomes so far.
   virtual SweptProgram& program() = 0;
+  /// The faults that it would try
+  virtual Report list() const = 0;
   /// Tries the faults that have no outcome, and records what it finds as the program with this
   /// number. Returns what could not be recorded.
   ///

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,6 +17,7 @@
 #include "harness/cli/report_output.hpp"
 #include "harness/cli/suite_run.hpp"
 #include "harness/cli/verbs.hpp"
+#include "harness/platform/names.hpp"
 #include "harness/scenario/pattern.hpp"
 #include "harness/warden/capabilities.hpp"
 #include "harness/warden/likely_errors.hpp"
@@ -26,6 +28,7 @@
 #include "harness/warden/syscalls.hpp"
 #include "harness/warden/user_command.hpp"
 #include "harness/warden/watchdog.hpp"
+#include "harness/warden/world_fault.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -62,11 +65,7 @@ class CommandEnvironment {
 
  private:
   static std::string faults_of(const JudgedRun& run) {
-    std::string faults;
-    for (const warden::TreeFault& each : run.faults) {
-      faults += (faults.empty() ? "" : "\n") + warden::to_text(each);
-    }
-    return faults;
+    return fmt::format("{}", fmt::join(run.texts_of_faults(), "\n"));
   }
 
   Variable exit_;
@@ -177,13 +176,35 @@ class Run {
         return false;
       }
     }
-    return read_all("--fault", options_.faults, warden::parse_tree_fault, watch_.faults) &&
-           are_likely() &&
+    std::vector<std::string> at_calls;
+    std::ranges::partition_copy(options_.faults,
+                                std::back_inserter(world_faults_),
+                                std::back_inserter(at_calls),
+                                warden::is_world_fault);
+    return read_all("--fault", at_calls, warden::parse_tree_fault, watch_.faults) && are_likely() &&
            read_all(
                "--private", options_.private_folders, warden::parse_private_folder, folders_) &&
            read_all("--same", options_.same, warden::parse_product, products_) &&
            read_all("--limit", options_.limits, warden::parse_limit, watch_.limits) &&
-           output_.open(invocation_);
+           read_world_faults() && output_.open(invocation_);
+  }
+
+  /// A folder takes the place of the option for it: others may be mounted in it.
+  bool read_world_faults() {
+    std::vector<warden::WorldFault> all;
+    if (!read_all("--fault", world_faults_, warden::parse_world_fault, all)) {
+      return false;
+    }
+    for (const warden::WorldFault& each : all) {
+      if (const auto* const limit = std::get_if<warden::Limit>(&each)) {
+        watch_.limits.push_back(*limit);
+      } else {
+        const auto& folder = std::get<warden::PrivateFolder>(each);
+        const auto same = std::ranges::find(folders_, folder.path, &warden::PrivateFolder::path);
+        *(same == folders_.end() ? folders_.insert(same, folder) : same) = folder;
+      }
+    }
+    return true;
   }
 
   template <typename Parse, typename Parsed>
@@ -284,6 +305,7 @@ class Run {
     }
     JudgedRun report{.options = options_,
                      .faults = watch_.faults,
+                     .world_faults = world_faults_,
                      .watched = *std::move(watched),
                      .left = {},
                      .open = {},
@@ -295,6 +317,12 @@ class Run {
     if (report.watched.root.killed && !options_.expected_exits.empty() &&
         report.ends_as_expected()) {
       std::erase_if(report.watched.crashes, [](const auto& each) { return each.role == "root"; });
+    }
+    // The kernel sends it to a program that is not prepared for a limit.
+    if (std::ranges::any_of(world_faults_,
+                            [](const auto& each) { return each.starts_with("limit fsize="); })) {
+      std::erase_if(report.watched.crashes,
+                    [](const auto& each) { return name_of_signal(each.signal) == "XFSZ"; });
     }
     if (const auto& failed = report.watched.work_failure; failed && !report.has_struck()) {
       report.failures.push_back(*failed);
@@ -375,6 +403,7 @@ class Run {
   Invocation& invocation_;
   ReportOutput output_;
   warden::WatchOptions watch_;
+  std::vector<std::string> world_faults_;
   std::vector<warden::PrivateFolder> folders_;
   std::vector<warden::Product> products_;
   std::string at_hang_;

@@ -19,7 +19,9 @@ void add_world(CLI::App& verb, RunVerbOptions& options) {
                       "A fault, such as 'child.1/openat(/dev/shm/*)#3 fail_once ENOSPC', or in "
                       "the syntax of strace; may be repeated. #3-5 are three calls, #3- all "
                       "from the third on. Kinds: " +
-                          names_of_faults(FaultWhere::watched)),
+                          names_of_faults(FaultWhere::watched) +
+                          ". Or of the whole run: 'limit nofile=4', as --limit has it, or 'private "
+                          "/dev/shm=4k', a folder that is soon full"),
       "TEXT");
   repeatable(verb.add_option("--also",
                              options.also,
@@ -213,15 +215,16 @@ CLI::App* add_run(CLI::App& app, RunVerbOptions& options) {
   add_world(*verb, options);
   add_work(*verb, options);
   add_judges(*verb, options);
-  verb->add_flag("--list", options.list, "Print its processes and every call that was seen");
+  verb->add_flag("--list",
+                 options.list,
+                 "Print its processes and every call that was seen; with --sweep, the faults that "
+                 "it would try");
   CLI::Option* sweep = add_sweep(*verb, options);
   CLI::Option* repeat =
       verb->add_option("--repeat", options.repeat, "Number of runs, unless one has a finding")
           ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32))
           ->capture_default_str();
-  for (CLI::Option* each : {verb->get_option("--fault"), verb->get_option("--list"), repeat}) {
-    sweep->excludes(each);
-  }
+  sweep->excludes(verb->get_option("--fault"))->excludes(repeat);
   add_suite(*verb, options);
   add_report_files(*verb, options.files);
   // Sweeps use it, too: they make the page of all their runs.

@@ -18,7 +18,7 @@
 #include "harness/report/bytes_in_json.hpp"
 #include "harness/report/json_members.hpp"
 #include "harness/warden/sweep_plan.hpp"
-#include "harness/warden/tree_fault.hpp"
+#include "harness/warden/world_fault.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -168,7 +168,7 @@ class Reader {
       return {};
     }
     if (!line.is_string() || sweep_.programs.empty() ||
-        !warden::parse_tree_fault(line.get<std::string>())) {
+        !warden::is_fault(line.get<std::string>())) {
       return "this is neither a story nor a fault of one";
     }
     sweep_.programs.back().cells.push_back(line.get<std::string>());

@@ -38,11 +38,10 @@ std::string without_numbers(std::string_view text) {
 }
 
 /// Which kinds of faults explain a finding best: a program cannot prevent that SIGKILL leaves
-/// something, but can handle errors and other signals.
+/// something, but can handle errors and other signals. A limit may cause several errors.
 int rank_of(const std::string& cell) {
   const auto fault = warden::parse_tree_fault(cell);
-  const FaultEffect effect =
-      fault ? row_of(fault->action.kind).effect : row_of(FaultKind::kill_before).effect;
+  const FaultEffect effect = fault ? row_of(fault->action.kind).effect : FaultEffect::send;
   return effect == FaultEffect::kill ? 2 : effect == FaultEffect::send ? 1 : 0;
 }
 
@@ -108,9 +107,17 @@ SweepCell::Outcome outcome_of(const SweptProgram& program, std::size_t cell) {
 SweepMap map_of(const SweptProgram& program, const std::vector<SweepGroup>& groups) {
   SweepMap map{.program = program.name};
   for (std::size_t at = 0; at < program.cells.size(); ++at) {
-    const auto fault = warden::parse_tree_fault(program.cells[at]);
+    const std::string& cell = program.cells[at];
+    const auto fault = warden::parse_tree_fault(cell);
     if (!fault) {
-      continue;  // A list of a sweep has none.
+      const std::size_t space = cell.find(' ');  // "private /dev/shm=4k"
+      map.cells.push_back({.role = "*",
+                           .call = cell.substr(0, space),
+                           .object = cell.substr(space + 1),
+                           .k = 1,
+                           .fault = "whole run",
+                           .outcome = outcome_of(program, at)});
+      continue;
     }
     map.cells.push_back({.role = fault->role,
                          .call = std::string(fault->call),

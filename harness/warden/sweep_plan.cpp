@@ -11,6 +11,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "harness/choice/choices.hpp"
 #include "harness/warden/syscalls.hpp"
 
@@ -43,7 +45,8 @@ std::optional<std::string> reason_against(const Point& point,
   return is_chosen ? std::nullopt : std::optional<std::string>("names in other folders");
 }
 
-std::vector<FaultAction> actions_at(const Point& point) {
+/// @param is_alone  No other process can make a call while one waits.
+std::vector<FaultAction> actions_at(const Point& point, bool is_alone) {
   std::vector<FaultAction> actions;
   for (const int error : errors) {
     const bool can_happen = std::ranges::find(point.errors, error) != point.errors.end();
@@ -57,7 +60,43 @@ std::vector<FaultAction> actions_at(const Point& point) {
                   {.kind = FaultKind::send_sigterm},
                   {.kind = FaultKind::kill_before},
                   {.kind = FaultKind::send_sigint, .whole_tree = true}});
+  if (!is_alone) {
+    actions.push_back({.kind = FaultKind::pause});
+  }
   return actions;
+}
+
+bool starts_process(const Point& point) {
+  constexpr std::array calls = {"clone", "clone3", "fork", "vfork"};
+  return std::ranges::find(calls, point.call) != calls.end();
+}
+
+/// Limits that are too low for most programs, but not for their loader.
+std::vector<std::string> world_faults(const std::vector<const Point*>& chosen,
+                                      const SweptWorld& world) {
+  const auto is_any = [&](const auto& has) {
+    return std::ranges::any_of(chosen, [&](const Point* each) { return has(*each); });
+  };
+  std::vector<std::string> faults;
+  if (!chosen.empty()) {
+    faults = {"limit nofile=4", "limit nofile=8"};
+  }
+  if (world.limits_processes && is_any(starts_process)) {
+    faults.emplace_back("limit nproc=1");
+  }
+  const auto fills_disk = [](const Point& point) {
+    return std::ranges::find(point.errors, ENOSPC) != point.errors.end();
+  };
+  if (is_any(fills_disk)) {
+    faults.emplace_back("limit fsize=1k");
+  }
+  for (const std::string& folder : world.to_fill) {
+    if (is_any([&](const Point& point) { return is_below(point.object, folder); })) {
+      faults.push_back(fmt::format("private {}=4k", folder));
+      faults.push_back(fmt::format("private {}=1m,1", folder));  // Its root is the only name.
+    }
+  }
+  return faults;
 }
 
 }  // namespace
@@ -85,12 +124,23 @@ const std::vector<std::string>& calls_of_sweep() {
   return calls;
 }
 
-SweepPlan plan_sweep(const std::vector<Point>& points, const std::vector<std::string>& folders) {
+std::vector<std::string> SweepPlan::texts() const {
+  std::vector<std::string> texts;
+  std::ranges::transform(
+      faults, std::back_inserter(texts), [](const TreeFault& each) { return to_text(each); });
+  texts.insert(texts.end(), of_whole_runs.begin(), of_whole_runs.end());
+  return texts;
+}
+
+SweepPlan plan_sweep(const std::vector<Point>& points, const SweptWorld& world) {
   SweepPlan plan;
+  const bool is_alone = std::ranges::none_of(
+      points, [&](const Point& each) { return each.role != points.front().role; });
+  std::vector<const Point*> chosen;
   std::set<std::tuple<std::string, std::string_view, std::string>> seen;
   std::vector<std::vector<TreeFault>> columns;
   for (const Point& each : points) {
-    if (auto reason = reason_against(each, folders)) {
+    if (auto reason = reason_against(each, world.folders)) {
       ++plan.left_out[*std::move(reason)];
       continue;
     }
@@ -99,8 +149,9 @@ SweepPlan plan_sweep(const std::vector<Point>& points, const std::vector<std::st
       continue;
     }
     ++plan.points;
+    chosen.push_back(&each);
     std::vector<TreeFault>& faults = columns.emplace_back();
-    for (const FaultAction& action : actions_at(each)) {
+    for (const FaultAction& action : actions_at(each, is_alone)) {
       faults.push_back({.role = each.role,
                         .call = std::string(each.call),
                         .object = each.object.empty() ? "*" : each.object,
@@ -118,6 +169,7 @@ SweepPlan plan_sweep(const std::vector<Point>& points, const std::vector<std::st
       }
     }
   }
+  plan.of_whole_runs = world_faults(chosen, world);
   return plan;
 }
 
@@ -143,18 +195,21 @@ std::vector<std::size_t> cells_of(const Shard& shard, std::size_t faults) {
   return cells;
 }
 
-std::vector<std::size_t> draw_cells(const std::vector<TreeFault>& faults,
+std::vector<std::size_t> draw_cells(const SweepPlan& plan,
                                     std::vector<std::size_t> cells,
                                     std::size_t count,
                                     std::uint64_t seed) {
   for (std::size_t left = cells.size(); left > 1; --left) {
     std::swap(cells[left - 1], cells[next_random(seed) % left]);
   }
-  std::map<std::tuple<std::string, std::string, std::string, std::uint64_t>, std::size_t> rows;
+  using Row = std::tuple<std::string, std::string, std::string, std::uint64_t>;
+  std::map<Row, std::size_t> rows;
   std::vector<std::pair<std::size_t, std::size_t>> order;
   for (const std::size_t cell : cells) {
-    const TreeFault& fault = faults[cell];
-    order.emplace_back(rows[{fault.role, fault.call, fault.object, fault.k}]++, cell);
+    const bool is_at_point = cell < plan.faults.size();
+    const TreeFault fault = is_at_point ? plan.faults[cell] : TreeFault();
+    const Row row = {fault.role, fault.call, fault.object, is_at_point ? fault.k : cell};
+    order.emplace_back(rows[row]++, cell);
   }
   std::ranges::stable_sort(order, {}, &std::pair<std::size_t, std::size_t>::first);
   order.resize(std::min(count, order.size()));

@@ -23,15 +23,27 @@ namespace lastref::harness::warden {
 struct SweepPlan {
   /// One of each point, then the next one of each: a sweep that is cut short has tried all points.
   std::vector<TreeFault> faults;
+  /// World faults; each is the only fault of a run, as those above are.
+  std::vector<std::string> of_whole_runs = {};
   std::size_t points = 0;                            ///< Chosen ones
   std::map<std::string, std::size_t> left_out = {};  ///< Points, by the reason
+
+  /// Its faults as texts: those at points, then those of whole runs.
+  std::vector<std::string> texts() const;
+};
+
+/// Where the runs of a sweep take place.
+struct SweptWorld {
+  std::vector<std::string> folders;  ///< That matter: absolute, without a slash at the end
+  /// Those of them that are empty and private, and may be made smaller
+  std::vector<std::string> to_fill = {};
+  bool limits_processes = true;  ///< The kernel does not limit how many processes root has.
 };
 
 /// The frequent calls that a sweep watches as well.
 const std::vector<std::string>& calls_of_sweep();
 
-/// @param folders  absolute, without a slash at the end
-SweepPlan plan_sweep(const std::vector<Point>& points, const std::vector<std::string>& folders);
+SweepPlan plan_sweep(const std::vector<Point>& points, const SweptWorld& world);
 
 /// One of several parts of a plan. Each fault is in one of them, and each has about as many of
 /// every kind.
@@ -52,7 +64,7 @@ std::vector<std::size_t> cells_of(const Shard& shard, std::size_t faults);
 
 /// Draws so many of these faults of a plan, given by their numbers. Each point has one of them
 /// before any has two.
-std::vector<std::size_t> draw_cells(const std::vector<TreeFault>& faults,
+std::vector<std::size_t> draw_cells(const SweepPlan& plan,
                                     std::vector<std::size_t> cells,
                                     std::size_t count,
                                     std::uint64_t seed);

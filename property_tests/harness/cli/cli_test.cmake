@@ -317,8 +317,8 @@ if(doctor MATCHES "works +an overlay")
   set(swept "echo x > /tmp/lastref-swept\; rm /tmp/lastref-swept\; touch /tmp/lastref-product")
   shows(1 "in each run.*/tmp/lastref-product\n.*/tmp/lastref-swept [(]file[)].*5 of 5 times"
     run --sweep -- sh -c "${swept}")
-  shows(0 "1 point, 7 faults.*0 findings" run --sweep -- touch /tmp/lastref-product)
-  shows(0 "1 point, 3 faults of 7.*3 of 3 faults tried"
+  shows(0 "1 point, 10 faults.*0 findings" run --sweep -- touch /tmp/lastref-product)
+  shows(0 "1 point, 5 faults of 10.*5 of 5 faults tried"
     run --sweep --shard 2/2 -- touch /tmp/lastref-product)
   # With exit 0 it leaves something else than in a clean run.
   set(swept "echo x > /tmp/lastref-product || true")
@@ -346,7 +346,7 @@ story = 'quiet'
 fingerprint = '12345678'
 reason = 'issue 12'
 ")
-  shows(1 "VIOLATION swept.*swept +[0-9]+ of.*quiet +7 of 7.*NO LONGER SEEN quiet.*1 new finding"
+  shows(1 "VIOLATION swept.*swept +[0-9]+ of.*quiet +10 of 10.*NO LONGER SEEN quiet.*1 new finding"
     run --suite ${FOLDER}/suite.toml)
   # A known finding is known in each checkout.
   set(fingerprints)
@@ -477,6 +477,12 @@ answers(2 "--unlikely.*EMLINK" run
 answers(3 "mkdir.*exit 3" run --unlikely --fault "mkdir fail_once EPIPE" -- true)
 answers(2 "files=1.*as, core" run --limit files=1 -- true)
 answers(2 "exit 127 .exit 2." run --limit nofile=3 -- true)
+# A limit that is a fault explains why the program fails.
+answers(0 "nofile=3, during the whole run.*exit 127 .exit 0." run --fault "limit nofile=3" -- true)
+answers(0 "exit 9 .exit 0." run --fault "private /dev/shm=4k" --
+  sh -c "head -c 9000 /dev/zero > /dev/shm/a || s=9\; rm /dev/shm/a\; exit $s")
+answers(2 "files=1.*as, core" run --fault "limit files=1" -- true)
+answers(2 "without a size" run --fault "private /dev/shm" -- true)
 answers(0 ".exit 0." run --expect-exit 3 --expect-exit 4 -- sh -c "exit 4")
 answers(1 "exit 7.*exit 1" run --fault "mkdir#1 fail_once ENOSPC" --expect-exit 0 --
   sh -c "mkdir /tmp/lastref_never || exit 7")

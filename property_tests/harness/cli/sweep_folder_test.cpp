@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/cli/sweep_merge.hpp"
+#include "harness/cli/sweep_report.hpp"
 #include "property_tests/support/fresh_folder.hpp"
 #include "property_tests/support/transcript.hpp"
 
@@ -101,6 +102,22 @@ TEST_F(SweepFolderTest, has_each_fault_before_the_first_one_is_tried) {
   EXPECT_THAT(read->programs[0].cells, ElementsAre(failing, killing, last));
   EXPECT_THAT(read->programs[0].outcomes, IsEmpty());
   EXPECT_FALSE(read->programs[1].is_planned);
+}
+
+TEST_F(SweepFolderTest, has_faults_of_whole_runs_too) {
+  SweptProgram starved = program("backup");
+  starved.cells.emplace_back("limit nofile=4");
+  auto made = open(path());
+  ASSERT_TRUE(made) << made.error().subject;
+  ASSERT_TRUE(made->begin({&starved}, {}));
+  ASSERT_TRUE(made->add(0, 3, leaking, ""));
+  const auto read = read_sweep(path());
+  ASSERT_TRUE(read) << read.error().subject;
+  EXPECT_EQ(read->programs[0].cells.back(), "limit nofile=4");
+  const Report report = report_of(read->programs[0], 1);
+  ASSERT_THAT(report.groups, SizeIs(1));
+  EXPECT_THAT(report.groups[0].first.at(0).seen, HasSubstr("after limit nofile=4"));
+  EXPECT_EQ(report.maps.at(0).cells.at(3).object, "nofile=4");
 }
 
 TEST_F(SweepFolderTest, returns_what_was_recorded) {

@@ -254,6 +254,14 @@ TEST_F(SweepProcess, of_a_suite_has_all_stories_before_the_first_fault) {
   EXPECT_EQ(merged("part"), merged("whole"));
 }
 
+TEST_F(SweepProcess, lists_its_faults_and_tries_each_as_it_is_listed) {
+  ASSERT_EQ(run("run --sweep --list -- sh -c ': > made; rm made'"), 0) << said_;
+  EXPECT_THAT(said_, HasSubstr("fault   limit nofile=4\nfault   limit nofile=8\n"));
+  EXPECT_THAT(said_, HasSubstr("fault   child.1/unlinkat("));
+  ASSERT_EQ(run("run --fault 'limit nofile=4' -- true"), 0) << said_;
+  EXPECT_THAT(said_, HasSubstr("INJECTED       limit nofile=4, during the whole run"));
+}
+
 TEST_F(SweepProcess, does_not_use_the_folder_of_another_one) {
   folder_.make_folder("out");
   folder_.write("out/diary", "dear");

@@ -12,12 +12,17 @@
 #include <gtest/gtest.h>
 
 #include "harness/warden/syscalls.hpp"
+#include "harness/warden/world_fault.hpp"
 
 namespace lastref::harness::warden {
 namespace {
 
+using testing::Contains;
+using testing::Each;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::Not;
+using testing::ResultOf;
 using testing::UnorderedElementsAreArray;
 
 Point point(std::string role, std::string_view call, std::string object, std::uint64_t k = 1) {
@@ -28,7 +33,7 @@ Point point(std::string role, std::string_view call, std::string object, std::ui
           .errors = {EACCES, ENOSPC, EPIPE}};
 }
 
-const std::vector<std::string> folders = {"/tmp", "/work"};
+const SweptWorld folders = {.folders = {"/tmp", "/work"}, .to_fill = {}};
 
 TEST(SweepPlan, leaves_out_what_says_little_about_the_program) {
   const SweepPlan plan = plan_sweep({point("root", "openat", "/usr/lib/libc.so.6"),
@@ -101,6 +106,39 @@ TEST(SweepPlan, has_each_fault_in_one_shard) {
   }
 }
 
+TEST(SweepPlan, pauses_calls_only_if_there_are_several_processes) {
+  const auto pauses = [](const std::vector<Point>& points) {
+    const SweepPlan plan = plan_sweep(points, folders);
+    return std::ranges::count_if(plan.faults, [](const TreeFault& each) {
+      return each.action.kind == FaultKind::pause && each.action.seconds == 0;
+    });
+  };
+  EXPECT_EQ(pauses({point("root", "unlink", "/tmp/a"), point("root", "openat", "/tmp/a")}), 0);
+  EXPECT_EQ(pauses({point("root", "unlink", "/tmp/a"), point("child.1", "openat", "/etc/a")}), 1);
+}
+
+TEST(SweepPlan, has_limits_that_can_matter) {
+  EXPECT_THAT(plan_sweep({point("root", "openat", "/etc/a")}, folders).of_whole_runs, IsEmpty());
+  Point reads = point("root", "openat", "/tmp/a");
+  reads.errors = {EACCES};
+  EXPECT_THAT(plan_sweep({reads}, folders).of_whole_runs,
+              ElementsAre("limit nofile=4", "limit nofile=8"));
+  const std::vector<Point> points = {point("root", "openat", "/tmp/a"), point("root", "fork", "")};
+  SweptWorld world = {.folders = folders.folders, .to_fill = {"/dev/shm", "/tmp"}};
+  EXPECT_THAT(plan_sweep(points, world).of_whole_runs,
+              ElementsAre("limit nofile=4",
+                          "limit nofile=8",
+                          "limit nproc=1",
+                          "limit fsize=1k",
+                          "private /tmp=4k",
+                          "private /tmp=1m,1"));
+  world.limits_processes = false;
+  const std::vector<std::string> texts = plan_sweep(points, world).texts();
+  EXPECT_THAT(texts, Not(Contains("limit nproc=1")));
+  EXPECT_EQ(texts.back(), "private /tmp=1m,1");
+  EXPECT_THAT(texts, Each(ResultOf(is_fault, true)));
+}
+
 TEST(SweepPlan, draws_one_fault_of_each_point_before_a_second_one) {
   const SweepPlan all = plan_sweep({point("root", "openat", "/tmp/a"),
                                     point("root", "unlink", "/tmp/a"),
@@ -110,7 +148,7 @@ TEST(SweepPlan, draws_one_fault_of_each_point_before_a_second_one) {
   std::set<std::vector<std::size_t>> draws;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     for (std::size_t count = 1; count <= cells.size() + 1; ++count) {
-      const auto drawn = draw_cells(all.faults, cells, count, seed);
+      const auto drawn = draw_cells(all, cells, count, seed);
       EXPECT_EQ(drawn.size(), std::min(count, cells.size()));
       EXPECT_EQ(std::set(drawn.begin(), drawn.end()).size(), drawn.size());
       std::map<std::pair<std::string, std::string>, std::size_t> of_point;
@@ -118,9 +156,9 @@ TEST(SweepPlan, draws_one_fault_of_each_point_before_a_second_one) {
         ++of_point[{all.faults.at(cell).role, all.faults.at(cell).call}];
       }
       EXPECT_EQ(of_point.size(), std::min<std::size_t>(count, 3)) << "seed " << seed;
-      EXPECT_EQ(draw_cells(all.faults, cells, count, seed), drawn);
+      EXPECT_EQ(draw_cells(all, cells, count, seed), drawn);
     }
-    draws.insert(draw_cells(all.faults, cells, 3, seed));
+    draws.insert(draw_cells(all, cells, 3, seed));
   }
   EXPECT_GT(draws.size(), 10U);
 }
