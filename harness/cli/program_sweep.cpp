@@ -105,7 +105,7 @@ class OneSweep final : public ProgramSweep {
     const double started = seconds_now();
     end_ = budget ? std::optional(started + *budget) : std::nullopt;
     for (const SweepGroup& group : groups_of(program_)) {
-      note(group.shown);
+      note(group.shown, group.cells.front());
     }
     if (!program_.outcomes.empty()) {
       std::cerr << fmt::format("{} of them have an outcome already\n", program_.outcomes.size())
@@ -322,6 +322,7 @@ class OneSweep final : public ProgramSweep {
     return text;
   }
 
+  /// The threads of a hang are one finding.
   std::vector<ShownFinding> shown_by(const SweptRun& run) const {
     std::vector<ShownFinding> all;
     if (!run.has_ended) {
@@ -329,8 +330,16 @@ class OneSweep final : public ProgramSweep {
           {.claim = "lastref: a run comes to an end", .seen = "it was ended from outside"});
     }
     for (const Json& each : list_of(run.report, "violations")) {
-      all.push_back(
-          {.claim = text_of(each, "claim"), .seen = without_names(text_of(each, "seen"))});
+      ShownFinding shown{.claim = text_of(each, "claim"),
+                         .seen = without_names(text_of(each, "seen"))};
+      const auto hang = std::ranges::find_if(all, [&](const ShownFinding& other) {
+        return is_hang(shown) && other.claim == shown.claim;
+      });
+      if (hang == all.end()) {
+        all.push_back(std::move(shown));
+      } else {
+        hang->seen += "\n                " + shown.seen;
+      }
     }
     return all;
   }
@@ -414,7 +423,7 @@ class OneSweep final : public ProgramSweep {
     if (!outcome.shown.empty()) {
       outcome.command = command_of(world_, {program_.cells[cell]});
     }
-    std::ranges::for_each(outcome.shown, [this](const ShownFinding& each) { note(each); });
+    std::ranges::for_each(outcome.shown, [&](const ShownFinding& each) { note(each, cell); });
     if (recorded_) {
       recorded_ = record_->add(number_, cell, outcome, run.said);
     }
@@ -422,8 +431,8 @@ class OneSweep final : public ProgramSweep {
     tell(program_.outcomes.size(), wanted(), "faults");
   }
 
-  void note(const ShownFinding& shown) {
-    const std::string fingerprint = fingerprint_of(program_, shown);
+  void note(const ShownFinding& shown, std::size_t cell) {
+    const std::string fingerprint = fingerprint_of(program_, shown, cell);
     has_new_ = has_new_ || !known_.contains(fingerprint);
     found_.insert(fingerprint);
   }
@@ -483,8 +492,8 @@ class OneSweep final : public ProgramSweep {
       if (Interruption::happened()) {
         return;
       }
-      const auto fingerprint = [this](const ShownFinding& each) {
-        return fingerprint_of(program_, each);
+      const auto fingerprint = [&](const ShownFinding& each) {
+        return fingerprint_of(program_, each, confirmation.cell);
       };
       const std::string wanted = fingerprint(confirmation.shown);
       if (std::ranges::find(shown, wanted, fingerprint) != shown.end()) {

@@ -45,6 +45,12 @@ int rank_of(const std::string& cell) {
   return effect == FaultEffect::kill ? 2 : effect == FaultEffect::send ? 1 : 0;
 }
 
+/// "root/openat(/tmp/a)": where the fault is injected, whichever it is.
+std::string place_of(const std::string& cell) {
+  const auto fault = warden::parse_tree_fault(cell);
+  return fault ? fmt::format("{}/{}({})", fault->role, fault->call, fault->object) : cell;
+}
+
 /// "after FAULT, 5 of 5 times", and the other faults that show it.
 std::string examples_of(const SweptProgram& program, const SweepGroup& group) {
   const Confirmation* const found = confirmation_of(program, group);
@@ -139,16 +145,23 @@ SweepMap map_of(const SweptProgram& program, const std::vector<SweepGroup>& grou
 std::map<std::string, ShownFinding> without_faults(const SweptProgram& program) {
   std::map<std::string, ShownFinding> all;
   for (const ShownFinding& each : program.shown_without_faults) {
-    all.emplace(fingerprint_of(program, each), each);
+    all.emplace(fingerprint_of(program, each, std::nullopt), each);
   }
   return all;
 }
 
 }  // namespace
 
-std::string fingerprint_of(const SweptProgram& program, const ShownFinding& shown) {
+bool is_hang(const ShownFinding& shown) {
+  return shown.claim.starts_with("no-hang:");
+}
+
+std::string fingerprint_of(const SweptProgram& program,
+                           const ShownFinding& shown,
+                           std::optional<std::size_t> cell) {
+  const std::string what = is_hang(shown) && cell ? place_of(program.cells[*cell]) : shown.seen;
   return fingerprint_of(
-      program.name, shown.claim, without_numbers(without_folder(shown.seen, program.folder)));
+      program.name, shown.claim, without_numbers(without_folder(what, program.folder)));
 }
 
 std::vector<SweepGroup> groups_of(const SweptProgram& program) {
@@ -163,7 +176,7 @@ std::vector<SweepGroup> groups_of(const SweptProgram& program) {
   std::vector<SweepGroup> groups;
   for (const auto& [rank, cell] : order) {
     for (const ShownFinding& shown : program.outcomes.at(cell).shown) {
-      const std::string fingerprint = fingerprint_of(program, shown);
+      const std::string fingerprint = fingerprint_of(program, shown, cell);
       if (dropped.contains(fingerprint)) {
         continue;
       }
@@ -183,7 +196,7 @@ std::vector<SweepGroup> groups_of(const SweptProgram& program) {
 const Confirmation* confirmation_of(const SweptProgram& program, const SweepGroup& group) {
   const auto found = std::ranges::find_if(program.confirmations, [&](const Confirmation& each) {
     return each.cell == group.cells.front() &&
-           fingerprint_of(program, each.shown) == group.fingerprint;
+           fingerprint_of(program, each.shown, each.cell) == group.fingerprint;
   });
   return found == program.confirmations.end() ? nullptr : &*found;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,17 @@ struct SweepGroup {
   std::vector<std::size_t> cells;  ///< The simplest fault first
 };
 
+/// Whether it is a thread that waits when no other can continue.
+bool is_hang(const ShownFinding& shown);
+
 /// The same text for findings that may have the same cause, in each checkout of a project. Which of
-/// several equal threads or children it was differs from run to run.
-std::string fingerprint_of(const SweptProgram& program, const ShownFinding& shown);
+/// several equal threads or children it was differs from run to run. Where the threads of a hang
+/// wait may differ, too: there it is the place of the fault that counts.
+///
+/// @param cell  Its fault; none: it was a run without faults.
+std::string fingerprint_of(const SweptProgram& program,
+                           const ShownFinding& shown,
+                           std::optional<std::size_t> cell);
 
 /// Without what runs without faults show, too.
 std::vector<SweepGroup> groups_of(const SweptProgram& program);

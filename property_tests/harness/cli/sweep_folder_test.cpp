@@ -120,6 +120,19 @@ TEST_F(SweepFolderTest, has_faults_of_whole_runs_too) {
   EXPECT_EQ(report.maps.at(0).cells.at(3).object, "nofile=4");
 }
 
+TEST(SweepGroups, of_hangs_are_by_the_place_of_the_fault) {
+  const auto hang = [](const std::string& seen) {
+    return CellOutcome{.shown = {{.claim = "no-hang: every run ends", .seen = seen}}};
+  };
+  SweptProgram swept = program("pool");
+  swept.outcomes = {{0, hang("root in futex")}, {1, hang("child.1 in read")}, {2, hang("root")}};
+  const std::vector<SweepGroup> groups = groups_of(swept);
+  ASSERT_THAT(groups, SizeIs(2));
+  EXPECT_THAT(groups[0].cells, ElementsAre(0, 1));
+  EXPECT_EQ(groups[0].shown.seen, "root in futex");
+  EXPECT_THAT(groups[1].cells, ElementsAre(2));
+}
+
 TEST_F(SweepFolderTest, returns_what_was_recorded) {
   const SweepSession session = {
       .shard = "2/4",
