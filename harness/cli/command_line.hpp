@@ -147,6 +147,7 @@ struct RunVerbOptions {
   bool sweep = false;
   std::optional<double> budget;       ///< Seconds of the sweep; none: until all faults are tried
   std::string shard;                  ///< "2/8" of the faults of a sweep; empty: all
+  std::string costs;                  ///< The folder of a sweep, with the time of each fault
   std::optional<std::size_t> sample;  ///< So many faults of each program, drawn; none: all
   std::uint64_t seed = 1;             ///< of the sample
   std::string output;                 ///< The folder of a new sweep

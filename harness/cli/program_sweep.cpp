@@ -25,6 +25,7 @@
 #include "harness/cli/sweep_report.hpp"
 #include "harness/explore/plans.hpp"
 #include "harness/platform/clock.hpp"
+#include "harness/platform/hash.hpp"
 #include "harness/platform/names.hpp"
 #include "harness/platform/proc.hpp"
 #include "harness/platform/unnamed_file.hpp"
@@ -62,8 +63,11 @@ struct SweptRun {
 
 class OneSweep final : public ProgramSweep {
  public:
-  OneSweep(const RunVerbOptions& options, const std::string& name, std::set<std::string> known)
-      : options_(options), known_(std::move(known)) {
+  OneSweep(const RunVerbOptions& options,
+           const std::string& name,
+           std::set<std::string> known,
+           const RecordedSweep& before)
+      : options_(options), known_(std::move(known)), before_(before) {
     program_.name = name.empty() ? fmt::format("{}", fmt::join(options.command, " ")) : name;
   }
 
@@ -189,7 +193,8 @@ class OneSweep final : public ProgramSweep {
     program_.cells = plan_.texts();
     // The command line accepts no other text.
     chosen_ = warden::cells_of(warden::parse_shard(options_.shard).value_or(warden::Shard()),
-                               program_.cells.size());
+                               costs_of(program_, before_),
+                               hash_of(program_.name));
     if (options_.sample) {
       chosen_ = warden::draw_cells(plan_, std::move(chosen_), *options_.sample, options_.seed);
     }
@@ -543,6 +548,7 @@ class OneSweep final : public ProgramSweep {
   Status recorded_;
   SweptProgram program_;
   std::set<std::string> known_;            ///< Fingerprints of known findings
+  const RecordedSweep& before_;            ///< An earlier sweep
   std::set<std::string> found_;            ///< Fingerprints of all findings
   bool has_new_ = false;                   ///< A finding that is not known
   std::map<std::string, Json> timelines_;  ///< Of runs with a finding, by its fingerprint
@@ -552,8 +558,11 @@ class OneSweep final : public ProgramSweep {
 }  // namespace
 
 tl::expected<std::unique_ptr<ProgramSweep>, std::string> ProgramSweep::plan(
-    const RunVerbOptions& options, const std::string& name, std::set<std::string> known) {
-  auto sweep = std::make_unique<OneSweep>(options, name, std::move(known));
+    const RunVerbOptions& options,
+    const std::string& name,
+    std::set<std::string> known,
+    const RecordedSweep& before) {
+  auto sweep = std::make_unique<OneSweep>(options, name, std::move(known), before);
   if (std::string refusal = sweep->plan(); !refusal.empty()) {
     return tl::unexpected(std::move(refusal));
   }
@@ -571,12 +580,13 @@ void sweep_program(const RunVerbOptions& options, Invocation& invocation) {
   }
   const double started = seconds_now();
   const Interruption interruption(std::chrono::milliseconds(300));
-  auto folder = SweepFolder::open(options);
+  const auto before = sweep_before(options);
+  auto folder = before ? SweepFolder::open(options) : failure(before.error());
   if (!folder) {
     invocation.refuse("run: " + folder.error().subject);
     return;
   }
-  const auto sweep = ProgramSweep::plan(options, "", {});
+  const auto sweep = ProgramSweep::plan(options, "", {}, *before);
   if (!sweep) {
     invocation.refuse("run: " + sweep.error());
     return;

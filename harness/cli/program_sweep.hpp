@@ -28,10 +28,14 @@ class ProgramSweep {
   ///
   /// @param name   of the program in the report; empty: its command
   /// @param known  fingerprints of findings that do not end the sweep as the first ones
+  /// @param before an earlier sweep, with the time that each fault took; or an empty one
   ///
   /// Returns why there is no sweep, such as that the program is not clean without faults.
   static tl::expected<std::unique_ptr<ProgramSweep>, std::string> plan(
-      const RunVerbOptions& options, const std::string& name, std::set<std::string> known);
+      const RunVerbOptions& options,
+      const std::string& name,
+      std::set<std::string> known,
+      const RecordedSweep& before);
 
   ProgramSweep(const ProgramSweep&) = delete;
   ProgramSweep& operator=(const ProgramSweep&) = delete;

@@ -148,11 +148,18 @@ CLI::Option* add_sweep(CLI::App& verb, RunVerbOptions& options) {
       "same after exit 0");
   verb.add_option("--budget", options.budget, "Seconds of a sweep or a suite at most")
       ->check(above_zero());
-  verb.add_option("--shard",
-                  options.shard,
-                  "Try only this part of the faults: 2/8 is the second "
-                  "of eight")
-      ->check(shard());
+  CLI::Option* part = verb.add_option("--shard",
+                                      options.shard,
+                                      "Try only this part of the faults: 2/8 is the second "
+                                      "of eight")
+                          ->check(shard());
+  verb.add_option("--costs",
+                  options.costs,
+                  "Divide the faults so that the parts take the same time: a fault takes as long "
+                  "as in this folder, which a sweep wrote with --output. Each part needs "
+                  "the same folder")
+      ->type_name("FOLDER")
+      ->needs(part);
   CLI::Option* sample =
       verb.add_option("--sample",
                       options.sample,
@@ -185,8 +192,15 @@ void add_suite(CLI::App& verb, RunVerbOptions& options) {
                                        "Sweep each program of this file, in its folder. Findings "
                                        "that the file lists as known are no violation");
   suite->type_name("FILE");
-  const std::vector<std::string> permitted = {
-      "--help", "--budget", "--shard", "--sample", "--seed", "--output", "--resume", "--first"};
+  const std::vector<std::string> permitted = {"--help",
+                                              "--budget",
+                                              "--shard",
+                                              "--costs",
+                                              "--sample",
+                                              "--seed",
+                                              "--output",
+                                              "--resume",
+                                              "--first"};
   for (CLI::Option* each : verb.get_options()) {
     if (each != suite && std::ranges::find(permitted, each->get_name()) == permitted.end()) {
       suite->excludes(each);

@@ -43,7 +43,8 @@ class SuiteRun {
       : options_(options), invocation_(invocation), output_(options.files) {}
 
   void run() {
-    if (!read_suite() || !output_.open(invocation_) || !open_folder() || !enter_folder()) {
+    if (!read_suite() || !read_before() || !output_.open(invocation_) || !open_folder() ||
+        !enter_folder()) {
       return;
     }
     const Interruption interruption(std::chrono::milliseconds(300));
@@ -63,6 +64,16 @@ class SuiteRun {
   }
 
  private:
+  bool read_before() {
+    auto before = sweep_before(options_);
+    if (!before) {
+      invocation_.refuse("run: " + before.error().subject);
+      return false;
+    }
+    before_ = *std::move(before);
+    return true;
+  }
+
   bool read_suite() {
     std::error_code error;
     const std::uintmax_t size = fs::file_size(options_.suite, error);
@@ -139,7 +150,7 @@ class SuiteRun {
       story.options.first = options_.first;
       story.options.files = options_.files;
       std::cerr << fmt::format("story {}\n", story.name) << std::flush;
-      auto sweep = ProgramSweep::plan(story.options, story.name, fingerprints_of(story));
+      auto sweep = ProgramSweep::plan(story.options, story.name, fingerprints_of(story), before_);
       if (!sweep) {
         refuse(story, sweep.error());
         unplanned_.push_back({.name = story.name, .is_planned = false});
@@ -245,6 +256,7 @@ class SuiteRun {
   ReportOutput output_;
   Suite suite_;
   std::string source_;  ///< The file of the suite
+  RecordedSweep before_;  ///< The sweep of --costs
   SweepFolder folder_;
   std::vector<std::unique_ptr<ProgramSweep>> sweeps_;  ///< Null: the story is not clean
   std::vector<SweptProgram*> programs_;

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -314,6 +316,30 @@ Result<RecordedSweep> read_sweep(const std::string& folder) {
   }
   reader.sweep().list = std::move(text);
   return std::move(reader.sweep());
+}
+
+Result<RecordedSweep> sweep_before(const RunVerbOptions& options) {
+  return options.costs.empty() ? RecordedSweep() : read_sweep(options.costs);
+}
+
+std::vector<double> costs_of(const SweptProgram& program, const RecordedSweep& recorded) {
+  std::map<std::string_view, double> known;
+  double sum = 0;
+  const auto before = std::ranges::find(recorded.programs, program.name, &SweptProgram::name);
+  if (before != recorded.programs.end()) {
+    for (const auto& [cell, outcome] : before->outcomes) {
+      const double seconds = std::max(0.0, outcome.seconds);
+      known.emplace(before->cells[cell], seconds);
+      sum += seconds;
+    }
+  }
+  const double usual = known.empty() ? 1 : sum / static_cast<double>(known.size());
+  std::vector<double> costs;
+  std::ranges::transform(program.cells, std::back_inserter(costs), [&](const std::string& cell) {
+    const auto found = known.find(cell);
+    return found == known.end() ? usual : found->second;
+  });
+  return costs;
 }
 
 std::string difference_of_lists(const std::string& folder,

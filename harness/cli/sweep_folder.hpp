@@ -50,6 +50,13 @@ struct RecordedSweep {
 /// Errors          the file, the line, and what is wrong there.
 Result<RecordedSweep> read_sweep(const std::string& folder);
 
+/// The sweep of the folder of --costs; without that option an empty one.
+Result<RecordedSweep> sweep_before(const RunVerbOptions& options);
+
+/// The seconds that each of the faults took there, if that sweep has a program with this name; of a
+/// fault that was not tried, those of a usual one.
+std::vector<double> costs_of(const SweptProgram& program, const RecordedSweep& recorded);
+
 /// Two lists that differ, given with the folders that have them: "one/list:3: it has A, but two has
 /// B".
 std::string difference_of_lists(const std::string& folder,

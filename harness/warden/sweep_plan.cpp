@@ -4,8 +4,11 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <functional>
 #include <iterator>
+#include <numeric>
 #include <optional>
+#include <queue>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -187,11 +190,30 @@ Result<Shard> parse_shard(std::string_view text) {
   return shard;
 }
 
-std::vector<std::size_t> cells_of(const Shard& shard, std::size_t faults) {
-  std::vector<std::size_t> cells;
-  for (std::size_t at = shard.number - 1; at < faults; at += shard.all) {
-    cells.push_back(at);
+std::vector<std::size_t> cells_of(const Shard& shard,
+                                  const std::vector<double>& costs,
+                                  std::uint64_t first) {
+  std::vector<std::size_t> dearest(costs.size());
+  std::iota(dearest.begin(), dearest.end(), 0);
+  std::ranges::stable_sort(dearest, std::greater<>(), [&](std::size_t at) { return costs[at]; });
+  // Each fault goes to the part that costs least so far. Of equal ones it is the one with the
+  // fewest faults, and then the next one in turn. More parts than faults remain empty.
+  using Part = std::tuple<double, std::size_t, std::size_t>;
+  const std::size_t parts = std::min(shard.all, std::max<std::size_t>(costs.size(), 1));
+  std::priority_queue<Part, std::vector<Part>, std::greater<>> cheapest;
+  for (std::size_t part = 0; part < parts; ++part) {
+    cheapest.emplace(0, 0, part);
   }
+  std::vector<std::size_t> cells;
+  for (const std::size_t cell : dearest) {
+    const auto [cost, count, part] = cheapest.top();
+    cheapest.pop();
+    cheapest.emplace(cost + costs[cell], count + 1, part);
+    if ((part + first % parts) % parts + 1 == shard.number) {
+      cells.push_back(cell);
+    }
+  }
+  std::ranges::sort(cells);
   return cells;
 }
 

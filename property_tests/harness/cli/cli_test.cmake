@@ -483,6 +483,7 @@ answers(0 "exit 9 .exit 0." run --fault "private /dev/shm=4k" --
   sh -c "head -c 9000 /dev/zero > /dev/shm/a || s=9\; rm /dev/shm/a\; exit $s")
 answers(2 "files=1.*as, core" run --fault "limit files=1" -- true)
 answers(2 "without a size" run --fault "private /dev/shm" -- true)
+answers(2 "--costs.*--shard" run --sweep --costs /tmp -- true)
 answers(0 ".exit 0." run --expect-exit 3 --expect-exit 4 -- sh -c "exit 4")
 answers(1 "exit 7.*exit 1" run --fault "mkdir#1 fail_once ENOSPC" --expect-exit 0 --
   sh -c "mkdir /tmp/lastref_never || exit 7")

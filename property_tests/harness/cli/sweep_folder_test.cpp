@@ -2,6 +2,7 @@
 // folders it does not touch, and how folders are merged.
 #include "harness/cli/sweep_folder.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -118,6 +119,17 @@ TEST_F(SweepFolderTest, has_faults_of_whole_runs_too) {
   ASSERT_THAT(report.groups, SizeIs(1));
   EXPECT_THAT(report.groups[0].first.at(0).seen, HasSubstr("after limit nofile=4"));
   EXPECT_EQ(report.maps.at(0).cells.at(3).object, "nofile=4");
+}
+
+TEST_F(SweepFolderTest, has_what_each_fault_costs) {
+  record("out", {{0, clean}, {1, leaking}});
+  const auto read = read_sweep(path());
+  ASSERT_TRUE(read) << read.error().subject;
+  SweptProgram now = program("backup");
+  std::ranges::reverse(now.cells);
+  EXPECT_THAT(costs_of(now, *read), ElementsAre(0.375, 0.25, 0.5));
+  now.name = "another";
+  EXPECT_THAT(costs_of(now, *read), ElementsAre(1, 1, 1));
 }
 
 TEST(SweepGroups, of_hangs_are_by_the_place_of_the_fault) {

@@ -214,7 +214,7 @@ TEST_F(SweepProcess, in_shards_finds_together_what_a_whole_one_finds) {
   ASSERT_EQ(sweep("--output whole"), 1) << said_;
   std::size_t outcomes = 0;
   for (int shard = 1; shard <= 4; ++shard) {
-    sweep(fmt::format("--output part{} --shard {}/4", shard, shard));
+    sweep(fmt::format("--output part{} --shard {}/4 --costs whole", shard, shard));
     outcomes += read(fmt::format("part{}", shard)).programs[0].outcomes.size();
   }
   EXPECT_EQ(outcomes, read("whole").programs[0].outcomes.size());
