@@ -552,6 +552,10 @@ CommandLine::CommandLine() : grammar_(std::make_unique<Grammar>()) {
 
 CommandLine::~CommandLine() = default;
 
+bool CommandLine::takes_in_story(std::string_view option) const {
+  return is_of_story(*grammar_->app.get_subcommand("run"), std::string(option));
+}
+
 tl::expected<Command, Answer> CommandLine::parse(std::span<const char* const> arguments) {
   CLI::App& app = grammar_->app;
   grammar_->options = {};

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -235,6 +236,10 @@ class CommandLine {
   /// `arguments` start with the name of the program. Names of scenarios, faults and files are not
   /// checked, except for folders.
   tl::expected<Command, Answer> parse(std::span<const char* const> arguments);
+
+  /// Whether a program of a suite may have this option of `run`. True, too, if there is none: the
+  /// parser reports it.
+  bool takes_in_story(std::string_view option) const;
 
  private:
   struct Grammar;

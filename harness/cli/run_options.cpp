@@ -1,6 +1,7 @@
 #include "harness/cli/run_options.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -212,6 +213,21 @@ void add_suite(CLI::App& verb, RunVerbOptions& options) {
 }
 
 }  // namespace
+
+bool is_of_story(const CLI::App& run, const std::string& name) {
+  const CLI::Option* const option = run.get_option_no_throw("--" + name);
+  const CLI::Option* const sweep = run.get_option("--sweep");
+  if (option == nullptr || name == "budget") {
+    return true;
+  }
+  // A story is a sweep; an option that a whole suite may have is not its own.
+  const std::set<CLI::Option*> others = option->get_excludes();
+  const auto excludes = [&](const CLI::Option* other) {
+    return std::ranges::find(others, other) != others.end();
+  };
+  return option != sweep && name != "list" && !excludes(sweep) &&
+         excludes(run.get_option("--suite"));
+}
 
 CLI::App* add_run(CLI::App& app, RunVerbOptions& options) {
   CLI::App* verb = app.add_subcommand(

@@ -101,11 +101,7 @@ class SuiteParser {
     std::vector<std::string> command;
     for (const auto& [key, node] : table) {
       const std::string_view option = key.str();
-      constexpr std::string_view of_a_run[] = {
-          "bisect", "calls", "doctor", "fault",  "first",  "help",   "html",
-          "json",   "junit", "list",   "output", "repeat", "resume", "sample",
-          "sarif",  "seed",  "shard",  "story",  "suite",  "sweep",  "trace"};
-      if (std::ranges::find(of_a_run, option) != std::end(of_a_run)) {
+      if (!line_.takes_in_story(option)) {
         return wrong(key.source(), fmt::format("a story has no \"{}\"", option));
       }
       if (option == "command") {
@@ -124,7 +120,7 @@ class SuiteParser {
     std::vector<const char*> arguments;
     std::ranges::transform(
         words, std::back_inserter(arguments), [](const auto& word) { return word.c_str(); });
-    auto parsed = CommandLine().parse(arguments);
+    auto parsed = line_.parse(arguments);
     if (!parsed) {
       std::string said = parsed.error().text;
       said.erase(said.find_last_not_of('\n') + 1);
@@ -216,6 +212,7 @@ class SuiteParser {
   }
 
   std::string name_;
+  CommandLine line_;
   Suite suite_;
 };
 

@@ -49,12 +49,14 @@ class SuiteRun {
     }
     const Interruption interruption(std::chrono::milliseconds(300));
     const double started = seconds_now();
-    plan();
-    if (auto begun = folder_.begin(programs_, session()); !begun) {
+    const bool is_planned = plan(started);
+    // A list of a part of the stories would not be that of a sweep that goes on.
+    const Status begun = is_planned ? folder_.begin(programs_, session()) : ok();
+    if (!begun) {
       invocation_.refuse("run: " + begun.error().subject);
       return;
     }
-    for (std::size_t at = 0; at < sweeps_.size() && !is_over(); ++at) {
+    for (std::size_t at = 0; is_planned && at < sweeps_.size() && !is_over(); ++at) {
       if (!sweep(at, seconds_left(started, sweeps_.size() - at))) {
         return;
       }
@@ -141,9 +143,13 @@ class SuiteRun {
     return std::max(least, left / static_cast<double>(stories));
   }
 
-  /// All stories, before the first fault of one is tried.
-  void plan() {
+  /// All stories, before the first fault of one is tried. Returns whether there was time for that.
+  bool plan(double started) {
     for (Story& story : suite_.stories) {
+      const double began = seconds_now();
+      if (Interruption::happened() || (options_.budget && began - started >= *options_.budget)) {
+        return false;
+      }
       story.options.shard = options_.shard;
       story.options.sample = options_.sample;
       story.options.seed = options_.seed;
@@ -151,6 +157,12 @@ class SuiteRun {
       story.options.files = options_.files;
       std::cerr << fmt::format("story {}\n", story.name) << std::flush;
       auto sweep = ProgramSweep::plan(story.options, story.name, fingerprints_of(story), before_);
+      if (story.options.budget) {
+        *story.options.budget -= seconds_now() - began;
+      }
+      if (!sweep && Interruption::happened()) {
+        return false;
+      }
       if (!sweep) {
         refuse(story, sweep.error());
         unplanned_.push_back({.name = story.name, .is_planned = false});
@@ -159,6 +171,7 @@ class SuiteRun {
       programs_.back()->line = story.line;
       sweeps_.push_back(sweep ? *std::move(sweep) : nullptr);
     }
+    return true;
   }
 
   /// Of its findings that are still known today

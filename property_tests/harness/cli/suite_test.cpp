@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -93,6 +94,19 @@ TEST(Suite, says_what_is_wrong_and_where) {
     told += "--\n" + std::string(text) + "=> " + suite.error().subject + '\n';
   }
   pretend::expect_transcript(told);
+}
+
+TEST(Suite, has_no_options_of_the_whole_suite_and_none_that_contradict_a_sweep) {
+  for (const char* key :
+       {"bisect", "calls", "costs", "doctor", "fault",  "first",   "help",   "html",
+        "json",   "junit", "list",  "output", "repeat", "resume",  "sample", "sarif",
+        "seed",   "shard", "story", "suite",  "sweep",  "timeline"}) {
+    const auto suite =
+        parse_suite(fmt::format("[story.a]\ncommand = 'true'\n{} = 'x'\n", key), "lastref.toml");
+    ASSERT_FALSE(suite) << key;
+    EXPECT_EQ(suite.error().subject, fmt::format("lastref.toml:3: a story has no \"{}\"", key));
+  }
+  EXPECT_EQ(must_parse("[story.a]\ncommand = 'true'\nbudget = 7\n").stories[0].options.budget, 7);
 }
 
 class KnownFindings : public testing::Test {

@@ -254,6 +254,34 @@ TEST_F(SweepProcess, of_a_suite_has_all_stories_before_the_first_fault) {
   EXPECT_EQ(merged("part"), merged("whole"));
 }
 
+TEST_F(SweepProcess, of_a_suite_plans_no_story_after_an_interruption) {
+  // The check runs several times, in copies of the folder; the mark is that of the process.
+  const std::string check = fmt::format(
+      "read pid < {}/pid; mark=/proc/$pid/oom_score_adj; "
+      "test $(cat $mark) = 999 || {{ echo 999 > $mark; kill -INT $pid; }}",
+      folder_.path());
+  folder_.write("lastref.toml",
+                fmt::format("[story.leak]\ncommand = \"true\"\ncheck = '{}'\n"
+                            "[story.quiet]\ncommand = \"true\"\n",
+                            check));
+  EXPECT_EQ(run("run --suite lastref.toml --output part"), 3) << said_;
+  EXPECT_THAT(said_, HasSubstr("story leak"));
+  EXPECT_THAT(said_, Not(HasSubstr("story quiet")));
+  EXPECT_THAT(said_, HasSubstr("0 of 2 stories tried; 0 new findings; interrupted"));
+}
+
+TEST_F(SweepProcess, of_a_suite_plans_no_story_after_the_end_of_the_budget) {
+  EXPECT_EQ(run("run --suite lastref.toml --budget 0.001"), 3) << said_;
+  EXPECT_THAT(said_, Not(HasSubstr("story quiet")));
+  EXPECT_THAT(said_, HasSubstr("0 of 2 stories tried; 0 new findings"));
+}
+
+TEST_F(SweepProcess, of_a_suite_counts_runs_without_faults_against_the_budget_of_a_story) {
+  folder_.write("lastref.toml", "[story.a]\ncommand = ': > kept'\nbudget = 0.01\n");
+  EXPECT_EQ(run("run --suite lastref.toml"), 3) << said_;
+  EXPECT_THAT(said_, HasSubstr("a              0 of "));
+}
+
 TEST_F(SweepProcess, lists_its_faults_and_tries_each_as_it_is_listed) {
   ASSERT_EQ(run("run --sweep --list -- sh -c ': > made; rm made'"), 0) << said_;
   EXPECT_THAT(said_, HasSubstr("fault   limit nofile=4\nfault   limit nofile=8\n"));
