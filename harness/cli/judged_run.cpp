@@ -192,6 +192,7 @@ std::string JudgedRun::command_again() const {
 
 std::string JudgedRun::list_text() const {
   std::string text;
+  constexpr std::size_t words_max = 100;  // Bytes of a line
   for (const auto& each : watched.processes) {
     text += fmt::format("process {:<16} {:<16} {}{}\n",
                         each.role,
@@ -201,7 +202,6 @@ std::string JudgedRun::list_text() const {
   }
   for (const warden::Point& each : points.all) {
     text += fmt::format("call    {}\n", each.to_text());
-  constexpr std::size_t words_max = 100;  // Bytes of a line
   }
   if (!points.difference.empty()) {
     text += fmt::format("differs {}\n", points.difference);
