@@ -51,6 +51,7 @@ struct ReportFiles {
   std::string junit;
   std::string sarif;
   std::string html;
+  std::string trace;  ///< Of a run
 };
 
 struct GateOptions {

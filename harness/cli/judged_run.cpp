@@ -24,10 +24,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr int by_signal = 128;  // What shells add to the number of a signal
 
-std::string how_it_ended(const os::ChildExit& root) {
-  return root.killed ? "SIG" + name_of_signal(root.code) : fmt::format("exit {}", root.code);
-}
-
 /// The word before a finding of an oracle.
 std::string_view label_of(std::string_view oracle, bool is_too_long) {
   constexpr std::pair<std::string_view, std::string_view> labels[] = {
@@ -44,6 +40,10 @@ std::string_view label_of(std::string_view oracle, bool is_too_long) {
 }
 
 }  // namespace
+
+std::string how_it_ended(const os::ChildExit& end) {
+  return end.killed ? "SIG" + name_of_signal(end.code) : fmt::format("exit {}", end.code);
+}
 
 std::string lines_of(std::string_view word, const std::vector<warden::Hung>& all) {
   std::string text;
@@ -441,7 +441,7 @@ Json fields_of(const JudgedRun& run, const std::string& again) {
     json["difference"] = run.points.difference;
   }
   json["inherited"] = watched.inherited;
-  if (run.options.timeline || !run.options.files.html.empty()) {
+  if (wants_timeline(run.options)) {
     json["timeline"] = timeline_of(run);
   }
   json["only_processor"] = watched.processor ? Json(*watched.processor) : Json();

@@ -20,6 +20,9 @@ namespace lastref::harness {
 inline constexpr std::string_view claim_of_product =
     "refuted: with exit 0 the product is that of a clean run";
 
+/// "exit 3", "SIGKILL"
+std::string how_it_ended(const os::ChildExit& end);
+
 /// The waits of threads, one per line after a word.
 std::string lines_of(std::string_view word, const std::vector<warden::Hung>& all);
 

@@ -11,6 +11,7 @@
 #include "harness/report/report_page.hpp"
 #include "harness/report/sarif.hpp"
 #include "harness/report/text.hpp"
+#include "harness/report/trace.hpp"
 
 namespace lastref::harness {
 
@@ -19,6 +20,7 @@ ReportOutput::ReportOutput(ReportFiles files) {
   targets_.emplace_back(std::move(files.junit), &to_junit);
   targets_.emplace_back(std::move(files.sarif), &to_sarif);
   targets_.emplace_back(std::move(files.html), Writer{&to_html});
+  targets_.emplace_back(std::move(files.trace), &to_trace);
 }
 
 bool ReportOutput::open(Invocation& invocation) {

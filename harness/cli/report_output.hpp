@@ -1,6 +1,6 @@
-// ReportOutput: the destinations of a verb's report. Text is for people; JSON, JUnit XML, SARIF
-// and pages are written to files if options name them. In a job of GitHub Actions, findings are
-// also annotations of the job.
+// ReportOutput: the destinations of a verb's report. Text is for people; JSON, JUnit XML, SARIF,
+// pages and traces are written to files if options name them. In a job of GitHub Actions, findings
+// are also annotations of the job.
 #pragma once
 
 #include <iosfwd>

@@ -15,6 +15,7 @@
 #include "harness/cli/judged_run.hpp"
 #include "harness/cli/program_sweep.hpp"
 #include "harness/cli/report_output.hpp"
+#include "harness/cli/run_timeline.hpp"
 #include "harness/cli/suite_run.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/platform/names.hpp"
@@ -150,7 +151,7 @@ class Run {
     }
     watch_.command = options_.command;
     watch_.takes_unlikely = options_.unlikely;
-    watch_.wants_calls = options_.list || options_.timeline || !options_.files.html.empty();
+    watch_.wants_calls = options_.list || wants_timeline(options_);
     watch_.also = options_.also;
     watch_.grace = milliseconds_of(options_.grace);
     watch_.server = {.ready = options_.ready, .work = options_.work, .rounds = options_.rounds};

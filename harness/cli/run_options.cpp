@@ -254,7 +254,15 @@ CLI::App* add_run(CLI::App& app, RunVerbOptions& options) {
       verb->add_option("--repeat", options.repeat, "Number of runs, unless one has a finding")
           ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32))
           ->capture_default_str();
-  sweep->excludes(verb->get_option("--fault"))->excludes(repeat);
+  CLI::Option* trace = verb->add_option(
+      "--trace",
+      options.files.trace,
+      "Its processes, threads and calls as a Chrome trace, for viewers such as Perfetto; - is "
+      "standard output");
+  trace->type_name("FILE");
+  for (CLI::Option* each : {verb->get_option("--fault"), repeat, trace}) {
+    sweep->excludes(each);
+  }
   add_suite(*verb, options);
   add_report_files(*verb, options.files);
   // Sweeps use it, too: they make the page of all their runs.

@@ -30,8 +30,11 @@ struct CallSeen {
   std::string object;
   std::uint64_t k = 0;
   std::string second = {};  ///< The call's second name, if it has one and a fault may refer to it
-  std::vector<int> errors = {};          ///< In a list of calls: those that can happen there
-  std::vector<std::size_t> faults = {};  ///< In a list of calls: those that were injected
+  // The others only in a list of calls
+  std::vector<int> errors = {};          ///< Those that can happen there
+  std::vector<std::size_t> faults = {};  ///< Those that were injected
+  int thread = 0;
+  double seconds = 0;  ///< Since the start of the program
 };
 
 /// A call that stops, and all that is known about it.

@@ -1,6 +1,7 @@
 #include "harness/warden/process_names.hpp"
 
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include <cerrno>
 #include <csignal>
@@ -13,6 +14,12 @@
 #include "harness/warden/proc_inspect.hpp"
 
 namespace lastref::harness::warden {
+
+os::ChildExit exit_of(int wait_status) noexcept {
+  const bool by_signal = WIFSIGNALED(wait_status);
+  return {.code = by_signal ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status),
+          .killed = by_signal};
+}
 
 ProcessNames::ProcessNames(int root) {
   add(root, "root");

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include <lastref/os.hpp>
+
 #include "harness/platform/unique_fd.hpp"
 
 namespace lastref::harness::warden {
@@ -33,6 +35,9 @@ struct ProcessSeen {
   std::optional<int> wait_status = {};
   std::string born;  ///< Its start time as reported by the kernel; its number may be reused later.
 };
+
+/// Of a process, from its wait status
+os::ChildExit exit_of(int wait_status) noexcept;
 
 class ProcessNames {
  public:

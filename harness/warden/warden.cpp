@@ -314,17 +314,16 @@ void Watch::note_stayed() {
 }
 
 void Watch::note_end(int process, int status) {
-  const bool by_signal = WIFSIGNALED(status);
-  if (by_signal && is_crash(WTERMSIG(status)) && !injector_.has_killed(process)) {
-    watched_.crashes.push_back({.role = roles_->role_of(process), .signal = WTERMSIG(status)});
+  const os::ChildExit end = exit_of(status);
+  if (end.killed && is_crash(end.code) && !injector_.has_killed(process)) {
+    watched_.crashes.push_back({.role = roles_->role_of(process), .signal = end.code});
   }
   if (process != root_) {
     return;
   }
   root_ended_ = true;
-  watched_.root = by_signal ? os::ChildExit{.code = WTERMSIG(status), .killed = true}
-                            : os::ChildExit{.code = WEXITSTATUS(status), .killed = false};
-  const bool by_sent = by_signal && injector_.has_sent_to(process);
+  watched_.root = end;
+  const bool by_sent = end.killed && injector_.has_sent_to(process);
   watched_.root_was_killed = watched_.root_was_killed || by_sent || injector_.has_killed(process);
 }
 
@@ -462,6 +461,7 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
   // The memory of the process is read while its call waits.
   std::vector<int> errors =
       options_.wants_calls ? FaultInjector::errors_at(stopped) : std::vector<int>();
+  const double seconds = seconds_now() - began_at_;  // A fault may delay the call.
   if (answer != faults.end() && injector_.may_end(*answer)) {
     killed_threads_ += threads_of(who->process).size();
     has_signaled_all_ = has_signaled_all_ || injector_.may_end_all(*answer);
@@ -471,6 +471,8 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
     CallSeen& listed = watched_.calls.emplace_back(seen);
     listed.errors = std::move(errors);
     listed.faults = std::move(injected);
+    listed.thread = call.thread;
+    listed.seconds = seconds;
   }
   if (!is_answered && !notifier_->let_go(call.id)) {
     note_taken_back(call);
