@@ -443,7 +443,7 @@ Json fields_of(const CampaignResults& results) {
   json["oracles"] = list_of(results.oracles);
   json["kills"] = results.kills;
   json["leftovers"] = results.leftovers;
-  json["leftovers_nobody_promised_to_remove"] = json_of(results.permitted_leftovers);
+  json["permitted_leftovers"] = json_of(results.permitted_leftovers);
   json["seconds"] = rounded(results.seconds);
   json["runs_per_second"] = rounded(results.runs_per_second());
   json["bare_loop_per_second"] =

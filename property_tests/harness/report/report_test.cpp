@@ -132,7 +132,7 @@ TEST(JsonReport, has_what_machines_look_for) {
   EXPECT_EQ(read["points_never_reached"], json({"shut_down"}));
   EXPECT_EQ(read["kills"], 5);
   EXPECT_EQ(read["leftovers"], 12);
-  const auto& permitted_leftovers = read["leftovers_nobody_promised_to_remove"];
+  const auto& permitted_leftovers = read["permitted_leftovers"];
   EXPECT_EQ(permitted_leftovers["total"], 5);
   EXPECT_EQ(
       permitted_leftovers["by_reason"][std::string(name_of(WhyPermitted::no_ledger))]["semaphore"],
