@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <iostream>
@@ -29,7 +30,6 @@
 #include "harness/platform/names.hpp"
 #include "harness/platform/proc.hpp"
 #include "harness/platform/unnamed_file.hpp"
-#include "harness/program/program.hpp"
 #include "harness/report/bytes_in_json.hpp"
 #include "harness/report/json_members.hpp"
 #include "harness/scenario/pattern.hpp"
@@ -37,6 +37,7 @@
 #include "harness/warden/standard_input.hpp"
 #include "harness/warden/sweep_plan.hpp"
 #include "harness/warden/syscalls.hpp"
+#include "harness/warden/user_command.hpp"
 #include "harness/warden/world_fault.hpp"
 
 namespace lastref::harness {
@@ -132,10 +133,15 @@ class OneSweep final : public ProgramSweep {
     std::error_code error;
     const std::string here = fs::current_path(error);
     program_.folder = here == "/" ? here : here + '/';
-    folders_ = {"/dev/shm", "/tmp", "/var/tmp"};
     is_private_ = options_.private_folders.empty();
-    if (is_private_) {
-      world_.private_folders = {"/dev/shm", "/tmp=overlay", "/var/tmp=overlay"};
+    for (const std::string folder : {"/dev/shm", "/tmp", "/var/tmp"}) {
+      if (!fs::is_directory(folder, error)) {
+        continue;
+      }
+      folders_.push_back(folder);
+      if (is_private_) {
+        world_.private_folders.push_back(folder == "/dev/shm" ? folder : folder + "=overlay");
+      }
     }
     const bool is_below_one = std::ranges::any_of(folders_, [&](const std::string& folder) {
       return (here + '/').starts_with(folder + '/');
@@ -244,32 +250,30 @@ class OneSweep final : public ProgramSweep {
     }
     std::error_code error;
     // Each run reads the same file from its beginning; a pipe could be read only once.
-    const std::string input = warden::place_of_input()
-                                  ? fs::read_symlink("/proc/self/fd/0", error).string()
-                                  : std::string("/dev/null");
-    std::string line = harness::quoted(fs::read_symlink("/proc/self/exe", error).string());
+    const std::string input = warden::place_of_input() ? "/proc/self/fd/0" : "/dev/null";
     std::vector<std::string> words = words_of(options, faults);
-    words.insert(words.begin() + 1, {"--json", json->path()});
+    words.insert(words.begin(), fs::read_symlink("/proc/self/exe", error).string());
+    words.insert(words.begin() + 2, {"--json", json->path()});
     if (options.list) {
-      words.insert(words.begin() + 1, "--list");
+      words.insert(words.begin() + 2, "--list");
     }
     if (options.timeline) {
-      words.insert(words.begin() + 1, "--timeline");
+      words.insert(words.begin() + 2, "--timeline");
     }
-    for (const std::string& word : words) {
-      line += ' ' + harness::quoted(word);
-    }
-    line += " <" + harness::quoted(input);
     constexpr double for_commands = 700;
-    const auto seconds = static_cast<int>(options.timeout + options.grace + for_commands);
-    const auto code = run_command(fs::current_path(error), line, log->path(), seconds);
+    const std::chrono::seconds time_limit(
+        static_cast<int>(options.timeout + options.grace + for_commands));
+    const auto code = warden::exit_code_of(std::move(words),
+                                           {.input = input, .output = log->path()},
+                                           time_limit,
+                                           Interruption::signal);
     run.said = read_file(log->path());
     run.log = log->name();
     run.report = Json::parse(read_file(json->path()), nullptr, /*allow_exceptions=*/false);
     run.report = run.report.is_discarded() ? Json() : std::move(run.report);
     read_text_as_bytes(run.report);
-    run.has_ended = code && *code;
-    run.exit = run.has_ended ? static_cast<Exit>(code->value()) : Exit::unusable;
+    run.has_ended = code.has_value();
+    run.exit = code ? static_cast<Exit>(*code) : Exit::unusable;
     return run;
   }
 

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,6 +81,26 @@ int become_shell(const char* command, int log) noexcept {
   return not_run;
 }
 
+/// In the child, as above; it may clean up when we die.
+int become_program(char* const* words, const CommandFiles& files) noexcept {
+  constexpr int not_run = 127;
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  int input = ::open(files.input.c_str(), O_RDONLY);
+  if (input < 0) {
+    input = ::memfd_create("empty", 0);  // There may be no /dev/null.
+  }
+  const int output = ::open(files.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, S_IRUSR | S_IWUSR);
+  if (input < 0 || output < 0) {
+    return not_run;
+  }
+  ::dup2(input, STDIN_FILENO);
+  ::dup2(output, STDOUT_FILENO);
+  ::dup2(output, STDERR_FILENO);
+  ::execv(words[0], words);
+  return not_run;
+}
+
 /// Whether the process ends before this time, and before we are interrupted.
 bool ends_by(int process, Clock::time_point end, const std::function<int()>& interrupted_by) {
   pollfd item{.fd = process, .events = POLLIN, .revents = 0};
@@ -91,16 +112,25 @@ bool ends_by(int process, Clock::time_point end, const std::function<int()>& int
   return false;
 }
 
+/// Waits until the child may be reaped. Returns why we have ended its process group; empty: it
+/// ended by itself.
+std::string early_end_of(int child,
+                         std::chrono::seconds time_limit,
+                         const std::function<int()>& interrupted_by) {
+  const UniqueFd process = open_pidfd(child);
+  if (ends_by(process.get(), Clock::now() + time_limit, interrupted_by)) {
+    return "";
+  }
+  const bool is_late = interrupted_by() == 0;
+  ::kill(-child, SIGTERM);
+  ends_by(process.get(), Clock::now() + goodbye, [] { return 0; });
+  ::kill(-child, SIGKILL);
+  return is_late ? fmt::format("no end in {} s", time_limit.count()) : "interrupted";
+}
+
 /// How it ended; empty: successfully.
 std::string end_of(int child, const std::function<int()>& interrupted_by) {
-  const UniqueFd process = open_pidfd(child);
-  std::string early;
-  if (!ends_by(process.get(), Clock::now() + time_max, interrupted_by)) {
-    early = interrupted_by() == 0 ? fmt::format("no end in {} s", time_max.count()) : "interrupted";
-    ::kill(-child, SIGTERM);
-    ends_by(process.get(), Clock::now() + goodbye, [] { return 0; });
-    ::kill(-child, SIGKILL);
-  }
+  std::string early = early_end_of(child, time_max, interrupted_by);
   const int status = reap(child).value_or(0);
   if (!early.empty()) {
     return early;
@@ -118,6 +148,20 @@ CommandEnd end_of_command(const std::string& command, const std::function<int()>
   const int child = start_child([&] { return become_shell(command.c_str(), log.file()); });
   std::string how = child < 0 ? ::strerrordesc_np(errno) : end_of(child, interrupted_by);
   return {.how = std::move(how), .output = log.text()};
+}
+
+std::optional<int> exit_code_of(std::vector<std::string> words,
+                                const CommandFiles& files,
+                                std::chrono::seconds time_limit,
+                                const std::function<int()>& interrupted_by) {
+  const std::vector<char*> arguments = pointers_to(words);
+  const int child = start_child([&] { return become_program(arguments.data(), files); });
+  if (child < 0) {
+    return std::nullopt;
+  }
+  const bool has_ended = early_end_of(child, time_limit, interrupted_by).empty();
+  const int status = reap(child).value_or(SIGKILL);
+  return has_ended && WIFEXITED(status) ? std::optional(WEXITSTATUS(status)) : std::nullopt;
 }
 
 std::optional<CommandFailure> failure_of(const std::string& option,

@@ -1,9 +1,11 @@
 // user_command: commands given by you that are run around a watched program.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace lastref::harness::warden {
 
@@ -25,7 +27,20 @@ struct CommandEnd {
 /// signal; then its process group is ended.
 CommandEnd end_of_command(const std::string& command, const std::function<int()>& interrupted_by);
 
-/// The same. Absent: there is no command, or it succeeded.
+/// The files of a program's standard descriptors.
+struct CommandFiles {
+  std::string input;
+  std::string output;  ///< For errors, too; it is overwritten.
+};
+
+/// Runs a program, without a shell, to its end, its time limit, or until `interrupted_by` returns a
+/// signal; then its process group is ended. Absent: that happened, or it was killed.
+std::optional<int> exit_code_of(std::vector<std::string> words,
+                                const CommandFiles& files,
+                                std::chrono::seconds time_limit,
+                                const std::function<int()>& interrupted_by);
+
+/// As end_of_command. Absent: there is no command, or it succeeded.
 std::optional<CommandFailure> failure_of(const std::string& option,
                                          const std::string& command,
                                          const std::function<int()>& interrupted_by);

@@ -431,6 +431,20 @@ reason = 'issue 12'
   set(chapter main)
 endif()
 if(doctor MATCHES "works +a pid namespace")
+  # Where there is no shell, no /dev and no program but these two
+  execute_process(COMMAND sh -ec [[
+    for file in "$0" "${0%/*}/warden_calls" $(ldd "$0" | grep -o "/[^ ]*"); do
+      mkdir -p "bare${file%/*}"; cp -L "$file" "bare$file"
+    done
+    mkdir bare/proc bare/tmp; test $(id -u) = 0 || user=-r
+    unshare -mpf $user sh -ec 'mount -t proc proc bare/proc; chroot bare "$0" run --doctor
+      chroot bare "$0" run --sweep --sample 3 -- "${0%/*}/warden_calls" openat /tmp' "$0"
+    rm -r bare
+    ]] ${PROGRAM}
+    WORKING_DIRECTORY ${FOLDER} RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE said)
+  if(NOT result EQUAL 0 OR said MATCHES "LOST" OR NOT said MATCHES "3 of 3 faults tried")
+    message(SEND_ERROR "not in a bare chroot: ${result} ${said}")
+  endif()
   set(chapter pid)
   answers(0 ".exit 0." run --private pid -- sh -c "test $$ = 2 && test -e /proc/2/stat")
   set(chapter main)
