@@ -364,7 +364,8 @@ void list_findings(Json& json, const JudgedRun& run) {
             {"thread", each.waiting.thread},
             {"call", each.waiting.call},
             {"object", each.waiting.object},
-            {"inside", each.waiting.inside}};
+            {"inside", each.waiting.inside},
+            {"held_by", each.holders}};
   });
   json["grows"] = list_of(watched.growing, [](const auto& each) -> Json {
     return {{"role", each.role},

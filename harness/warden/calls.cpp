@@ -5,6 +5,7 @@
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <mqueue.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -17,6 +18,7 @@
 #include <sys/msg.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -34,6 +36,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <climits>
 
 namespace {
 
@@ -512,8 +516,92 @@ int call(const std::string& name, const std::string& folder) {
   return call_of_watchers(name);
 }
 
+/// A child that waits permanently.
+int resting_child() {
+  std::array<int, 2> ends{};
+  char byte = 0;
+  const int child = ::pipe(ends.data()) < 0 ? -1 : ::fork();
+  if (child == 0) {
+    ::_exit(static_cast<int>(::read(ends[0], &byte, 1)));
+  }
+  return child;
+}
+
+/// A descriptor to wait for, or the number of a set of semaphores.
+int awaited(const std::string& object) {
+  std::array<int, 2> ends{-1, -1};
+  if (object == "pipe" && ::pipe(ends.data()) == 0)
+    return ends[0];
+  if (object.starts_with("socket") && ::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0) {
+    const timeval limit{.tv_sec = object == "socket with limit" ? 1000 : 0, .tv_usec = 0};
+    ::setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    return ends[0];
+  }
+  if (object == "datagram" && ::socketpair(AF_UNIX, SOCK_DGRAM, 0, ends.data()) == 0)
+    return ends[0];
+  if (object == "eventfd")
+    return ::eventfd(0, 0);
+  if (object == "child" || object == "parent")
+    return static_cast<int>(
+        ::syscall(SYS_pidfd_open, object == "child" ? resting_child() : ::getppid(), 0));
+  if (object == "SIGCHLD" || object == "SIGUSR1") {
+    sigset_t set{};
+    ::sigaddset(&set, object == "SIGCHLD" ? SIGCHLD : SIGUSR1);
+    ::sigprocmask(SIG_BLOCK, &set, nullptr);
+    resting_child();
+    return ::signalfd(-1, &set, 0);
+  }
+  return object == "input" ? STDIN_FILENO : std::stoi(object);
+}
+
+/// Waits for a descriptor to be readable, or for a semaphore, without a time limit.
+int rest_at(const std::string& call, int descriptor) {
+  sembuf down{.sem_num = 0, .sem_op = -1, .sem_flg = 0};
+  if (call == "semop")
+    return errno_of(::syscall(SYS_semop, descriptor, &down, 1));
+  pollfd item{.fd = descriptor, .events = POLLIN, .revents = 0};
+  signalfd_siginfo large{};
+  fd_set set{};
+  FD_SET(descriptor, &set);
+  if (call == "poll")
+    return errno_of(::syscall(SYS_poll, &item, 1, -1));
+  if (call == "ppoll")
+    return errno_of(::syscall(SYS_ppoll, &item, 1, nullptr, nullptr, 0));
+  if (call == "select")
+    return errno_of(::syscall(SYS_select, descriptor + 1, &set, nullptr, nullptr, nullptr));
+  if (call == "pselect6")
+    return errno_of(
+        ::syscall(SYS_pselect6, descriptor + 1, nullptr, nullptr, &set, nullptr, nullptr));
+  if (call == "epoll_wait") {
+    const int instance = ::epoll_create1(0);
+    epoll_event event{};
+    event.events = EPOLLIN;
+    ::epoll_ctl(instance, EPOLL_CTL_ADD, descriptor, &event);
+    return errno_of(::syscall(SYS_epoll_wait, instance, &event, 1, -1));
+  }
+  return errno_of(::syscall(SYS_read, descriptor, &large, sizeof large));
+}
+
+/// A lock of one open file, and of another one of the same file.
+int rest_at_lock() {
+  flock64 lock{};
+  lock.l_type = F_WRLCK;
+  const int file = ::memfd_create("lock", 0);
+  const int other = ::open(("/proc/self/fd/" + std::to_string(file)).c_str(), O_RDWR);
+  ::fcntl(file, F_OFD_SETLK, &lock);
+  return errno_of(::fcntl(other, F_OFD_SETLKW, &lock));
+}
+
+int rest_until_signal(int signal) {
+  sigset_t set{};
+  ::sigaddset(&set, signal);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  resting_child();
+  return errno_of(::syscall(SYS_rt_sigtimedwait, &set, nullptr, nullptr, NSIG / CHAR_BIT));
+}
+
 /// Waits indefinitely, or nearly: in select, poll, pause, on a futex that only its children share,
-/// in a read of its standard input, or of a pipe that no other process has.
+/// in a read of its standard input, or of a pipe that no other process has; or as "CALL OBJECT".
 int rest(const std::string& how) {
   timeval long_time{.tv_sec = 1000, .tv_usec = 0};
   char byte = 0;
@@ -533,7 +621,13 @@ int rest(const std::string& how) {
   }
   if (how == "read")
     return errno_of(::syscall(SYS_read, STDIN_FILENO, &byte, 1));
-  return unknown;
+  if (how == "lock")
+    return rest_at_lock();
+  if (how == "sigwait SIGCHLD" || how == "sigwait SIGUSR1")
+    return rest_until_signal(how == "sigwait SIGCHLD" ? SIGCHLD : SIGUSR1);
+  const std::size_t space = how.find(' ');
+  return space == std::string::npos ? unknown
+                                    : rest_at(how.substr(0, space), awaited(how.substr(space + 1)));
 }
 
 }  // namespace

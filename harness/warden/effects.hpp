@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,7 @@ class Effects {
 
   /// Leftover names and System V objects
   std::vector<Leftover> leftovers();
+  std::set<int> own_semaphores() { return sysv_.own_semaphores(); }
   /// Empty if our own umask lets others write.
   std::vector<Leftover> open_to_others() const;
   const std::vector<std::string>& blind() const noexcept { return blind_; }

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "harness/platform/proc.hpp"
 #include "harness/warden/locks.hpp"
@@ -21,12 +22,6 @@
 
 namespace lastref::harness::warden {
 namespace {
-
-/// The call that a thread is in. proc(5), /proc/PID/syscall
-struct InCall {
-  int number = -1;  ///< -1: the thread is in no call.
-  std::array<std::uint64_t, 6> arguments{};
-};
 
 /// Absent: the thread runs, or may not be inspected.
 std::optional<InCall> call_of(int process, int thread) {
@@ -74,8 +69,7 @@ bool waits_for_thread(int process, const InCall& call) {
   const int how = static_cast<int>(call.arguments[1]);
   const int what = how & FUTEX_CMD_MASK;
   const bool is_own = (how & FUTEX_PRIVATE_FLAG) != 0;
-  return call.number == SYS_futex &&
-         (what == FUTEX_LOCK_PI || what == FUTEX_LOCK_PI2 || call.arguments[3] == 0) &&
+  return (what == FUTEX_LOCK_PI || what == FUTEX_LOCK_PI2 || call.arguments[3] == 0) &&
          (is_own || is_memory_inside(process, call.arguments[0]));
 }
 
@@ -111,34 +105,66 @@ std::uint64_t signals_caught_by(int process) {
   return bits_of_status(process, "SigCgt").value_or(~std::uint64_t{0});
 }
 
-/// A shell's wait for its children. sigsuspend(2)
-bool waits_for_child(int process) {
-  const std::uint64_t heard = signals_caught_by(process);
-  const std::uint64_t child = signals(SIGCHLD);
-  return (heard & child) != 0 && (heard & ~(child | signals(SIGINT, SIGQUIT))) == 0 &&
-         !children_of(process).empty();
+/// Whether processes of the tree hold all locks that it waits for. The one that took a lock may be
+/// dead, and the lock inherited.
+bool waits_for_lock_inside(const InCall& call, Waiting& what, const Tree& tree) {
+  const auto locks = locks_awaited(what.process, static_cast<int>(call.arguments[0]));
+  if (locks.empty() || tree.outside.contains(what.object)) {
+    return false;
+  }
+  for (const Lock& each : locks) {
+    const std::vector<int> holders = holders_of(each, tree.processes);
+    const bool is_inside =
+        tree.ever.contains(each.process) || (each.process == -1 && !holders.empty());
+    if (!is_inside) {
+      return false;
+    }
+    what.holders.insert(what.holders.end(), holders.begin(), holders.end());
+  }
+  return true;
+}
+
+/// Whether each descriptor is waited for without a time limit, and only the tree can cause its
+/// events. Notes their ends.
+bool waits_for_ends_inside(const InCall& call, Waiting& what, const Tree& tree) {
+  const std::vector<int> descriptors = descriptors_awaited(what.process, call);
+  for (const int each : descriptors) {
+    const auto ends = ends_inside(what.process, each, tree);
+    if (!ends) {
+      return false;
+    }
+    what.ends.insert(what.ends.end(), ends->begin(), ends->end());
+  }
+  const bool writes = takes_descriptor(call.number) && call.number != SYS_read &&
+                      call.number != SYS_readv && call.number != SYS_recvfrom &&
+                      call.number != SYS_recvmsg;
+  what.holders = holders_of(what.ends, writes, tree.processes);
+  return !descriptors.empty();
 }
 
 /// Whether only other processes of the tree can provide what the call waits for.
-bool waits_inside(const InCall& call, const Waiting& what, const Tree& tree) {
+bool waits_inside(const InCall& call, Waiting& what, const Tree& tree) {
+  if (has_time_limit(call)) {
+    return false;
+  }
   switch (call.number) {
     case SYS_wait4:
     case SYS_waitid:
       return true;
-    case SYS_rt_sigsuspend:
-      return waits_for_child(what.process);
+    case SYS_rt_sigsuspend:  // A shell's wait for its children. sigsuspend(2)
+      return come_from_children(what.process, signals_caught_by(what.process));
+    case SYS_rt_sigtimedwait:
+      return come_from_children(what.process, word_at(what.process, call.arguments[0]));
+    case SYS_semop:
+    case SYS_semtimedop:
+      return tree.semaphores.contains(static_cast<int>(call.arguments[0]));
     case SYS_flock:
-    case SYS_fcntl: {
-      const auto holder = holder_before(what.process);
-      return holder && tree.ever.contains(*holder) && !tree.outside.contains(what.object);
-    }
-    case SYS_read:
-    case SYS_readv:
-    case SYS_write:
-    case SYS_writev:
-      return what.object.starts_with("pipe:") && !tree.outside.contains(what.object);
-    default:
+    case SYS_fcntl:
+      return waits_for_lock_inside(call, what, tree);
+    case SYS_futex:
       return waits_for_thread(what.process, call);
+    default:
+      return waits_for_ends_inside(call, what, tree);
   }
 }
 
@@ -148,6 +174,15 @@ bool hears_signals(int process) {
       signals(SIGHUP, SIGTERM, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGUSR1, SIGUSR2);
   return !first_line_of(fmt::format("/proc/{}/timers", process)).empty() ||
          (signals_caught_by(process) & of_others) != 0;
+}
+
+/// "eventfd, pipe"
+std::string objects_of(int process, const std::vector<int>& descriptors) {
+  std::set<std::string> objects;
+  for (const int each : descriptors) {
+    objects.insert(without_number(descriptor_at(process, each)));
+  }
+  return fmt::format("{}", fmt::join(objects, ", "));
 }
 
 std::string name_of_call(int number) {
@@ -181,6 +216,8 @@ Look look_at(int process, int thread, const Tree& tree) {
   look.what.call = name_of_call(call->number);
   if (takes_descriptor(call->number)) {
     look.what.object = descriptor_at(process, static_cast<int>(call->arguments[0]));
+  } else {
+    look.what.object = objects_of(process, descriptors_awaited(process, *call));
   }
   look.goes_on = !waits_inside(*call, look.what, tree) || tree.clocks.contains(process) ||
                  hears_signals(process);
@@ -221,6 +258,14 @@ std::vector<Waiting> what_all_do(const std::vector<int>& processes) {
     return true;
   });
   return all;
+}
+
+std::set<std::string> ends_of(const std::vector<Waiting>& all) {
+  std::set<std::string> ends;
+  for (const Waiting& each : all) {
+    ends.insert(each.ends.begin(), each.ends.end());
+  }
+  return ends;
 }
 
 bool all_blocked(const std::vector<Waiting>& all) noexcept {

@@ -1,18 +1,26 @@
-// locks: which files a process has locked, and which process it waits for, as reported by the
-// kernel. proc(5), locks
+// locks: which files a process has locked, and which locks a process waits for, as reported by the
+// kernel. proc(5), locks and fdinfo
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace lastref::harness::warden {
 
-/// The names of the files, or "inode 17" for one that the process has no descriptor of.
+/// A lock as the kernel prints it.
+struct Lock {
+  std::string text;  ///< "OFDLCK ADVISORY WRITE -1 08:01:17 0 EOF"
+  int process = -1;  ///< The one that took it, which may be dead; -1: not known
+};
+
+/// The names of the files that it has locked, or that one of its descriptors has.
 std::vector<std::string> locks_of(int process);
 
-/// The process that holds the lock for which a thread of this process waits. Absent: it waits for
-/// no lock, or the kernel does not know the holder.
-std::optional<int> holder_before(int process);
+/// The locks that keep this process waiting at this descriptor.
+std::vector<Lock> locks_awaited(int process, int descriptor);
+
+/// Those of the processes that have the lock. A lock of a descriptor is inherited by fork. Empty:
+/// none of them, or it cannot be distinguished from a lock of another process.
+std::vector<int> holders_of(const Lock& lock, const std::vector<int>& processes);
 
 }  // namespace lastref::harness::warden

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "harness/scenario/pattern.hpp"
 #include "harness/warden/leftover_lines.hpp"
@@ -21,14 +22,16 @@ std::string how_it_waits(const Waiting& waiting) {
 }  // namespace
 
 std::string to_text(const Hung& hung) {
-  const auto& [role, waiting] = hung;
-  return fmt::format("{} (thread {}) {}{}{}{}",
-                     role,
+  const Waiting& waiting = hung.waiting;
+  return fmt::format("{} (thread {}) {}{}{}{}{}{}",
+                     hung.role,
                      waiting.thread,
                      waiting.call == "none" ? "runs" : "in ",
                      waiting.call == "none" ? "" : waiting.call,
                      waiting.object.empty() ? "" : "(" + waiting.object + ")",
-                     how_it_waits(waiting));
+                     how_it_waits(waiting),
+                     hung.holders.empty() ? "" : ", held by ",
+                     fmt::join(hung.holders, ", "));
 }
 
 ProgramEvidence::ProgramEvidence() = default;

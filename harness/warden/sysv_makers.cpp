@@ -1,7 +1,12 @@
 #include "harness/warden/sysv_makers.hpp"
 
+#include <sys/ipc.h>
+
 #include <algorithm>
+#include <string_view>
 #include <utility>
+
+#include "harness/platform/proc.hpp"
 
 namespace lastref::harness::warden {
 
@@ -34,6 +39,17 @@ void SysvMakers::match() {
       calls_.erase(call);
     }
   }
+}
+
+std::set<int> SysvMakers::own_semaphores() {
+  match();
+  std::set<int> own;
+  for (const auto& [name, maker] : makers_) {
+    if (name.starts_with("sem:") && known_[name].key == IPC_PRIVATE) {
+      own.insert(number_in<int>(std::string_view(name).substr(4)).value_or(-1));
+    }
+  }
+  return own;
 }
 
 std::vector<Leftover> SysvMakers::leftovers() {

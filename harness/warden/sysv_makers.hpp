@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ class SysvMakers {
   void settle(int thread);
   /// What the tree made and exists now, after all calls have ended.
   std::vector<Leftover> leftovers();
+  /// The semaphores that the tree made without a key: other programs do not find them.
+  std::set<int> own_semaphores();
 
  private:
   /// Gives each new object to the call that may have made it. An object that no call may have made

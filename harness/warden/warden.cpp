@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <unordered_map>
@@ -262,11 +263,20 @@ void Watch::look_for_hang(double now) {
   } else if (watched_.hung.empty() && now - looked_at_ >= hang_check_every) {
     looked_at_ = now;
     const std::vector<int> processes = ours();
-    auto waiting = all_waiting(
-        {.processes = processes, .outside = outside_, .clocks = clocks_, .ever = roles_->ever()});
-    if (hang_.persisted(waiting, now)) {
+    auto waiting = all_waiting({.processes = processes,
+                                .outside = outside_,
+                                .clocks = clocks_,
+                                .ever = roles_->ever(),
+                                .semaphores = effects_.own_semaphores()});
+    const bool has_persisted = hang_.persisted(waiting, now);
+    if (has_persisted && !is_held_outside(ends_of(*waiting), processes)) {
       end_all_of(*std::move(waiting));
-    } else if (!has_told_rest_) {
+      return;
+    }
+    if (has_persisted) {
+      hang_.reset();
+    }
+    if (!has_told_rest_) {
       look_for_rest(processes, now);
     }
   }
@@ -287,7 +297,12 @@ std::vector<Hung> Watch::told(std::vector<Waiting> waiting) {
   for (Waiting& each : waiting) {
     each.object = without_number(each.object);
     const ProcessSeen* const who = roles_->of(each.process);
-    all.push_back({.role = who == nullptr ? "a process" : who->role, .waiting = std::move(each)});
+    Hung& hung = all.emplace_back();
+    hung.role = who == nullptr ? "a process" : who->role;
+    std::ranges::transform(each.holders, std::back_inserter(hung.holders), [this](int process) {
+      return roles_->role_of(process);
+    });
+    hung.waiting = std::move(each);
   }
   return all;
 }

@@ -36,6 +36,7 @@ namespace lastref::harness::warden {
 struct Hung {
   std::string role;
   Waiting waiting;
+  std::vector<std::string> holders = {};  ///< The roles of its holders
 };
 
 struct WatchOptions {

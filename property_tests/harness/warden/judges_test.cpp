@@ -4,13 +4,17 @@
 #include <sys/file.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <set>
 #include <string>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "harness/platform/child_process.hpp"
@@ -20,6 +24,7 @@
 #include "harness/warden/locks.hpp"
 #include "harness/warden/program_evidence.hpp"
 #include "harness/warden/sysv.hpp"
+#include "harness/warden/sysv_makers.hpp"
 #include "harness/warden/user_command.hpp"
 #include "property_tests/harness/warden/watched.hpp"
 #include "property_tests/support/transcript.hpp"
@@ -77,34 +82,47 @@ TEST_F(Judges, a_program_may_take_too_long) {
   EXPECT_THAT(watched.hung, Contains(Field(&Hung::role, "root")));
 }
 
-/// A program at the moment when it waits in this call.
+/// A program at the moment when it waits.
 class AtRest : public testing::Test {
  protected:
-  /// Whether all of it waits, and for no process outside it.
-  bool waits(const char* call,
-             const std::set<std::string>& outside = {},
-             bool has_clock = false) const {
+  /// Whether it waits for events that only it, or its child, could cause.
+  bool waits(const std::string& how, Tree tree = {}, bool has_clock = false) const {
     const int child = start_child([&] {
       ::dup2(pipe_[0].get(), STDIN_FILENO);
-      return ::execl(WARDEN_CALLS, WARDEN_CALLS, "rest", call, nullptr);
+      return ::execl(WARDEN_CALLS, WARDEN_CALLS, "rest", how.c_str(), nullptr);
     });
-    while (!is_in(child, call)) {
+    while (!rests(child)) {
+      if (is_dead(child, std::chrono::milliseconds(0))) {
+        ADD_FAILURE() << how << " does not wait";
+        return false;
+      }
     }
-    const bool is_waiting = all_waiting({.processes = {child},
-                                         .outside = outside,
-                                         .clocks = has_clock ? std::set{child} : std::set<int>()})
-                                .has_value();
-    ::kill(child, SIGKILL);
+    tree.processes = tree_of(child);
+    tree.ever = {tree.processes.begin(), tree.processes.end()};
+    tree.clocks = has_clock ? tree.ever : std::set<int>();
+    const auto all = all_waiting(tree);
+    const bool is_hang = all && !is_held_outside(ends_of(*all), tree.processes);
+    std::ranges::for_each(tree.processes, [](int process) { ::kill(process, SIGKILL); });
     reap(child);
-    return is_waiting;
+    return is_hang;
   }
   std::string its_input() const { return descriptor_at(::getpid(), pipe_[0].get()); }
 
  private:
+  static std::vector<int> tree_of(int process) {
+    std::vector<int> tree = children_of(process);
+    tree.insert(tree.begin(), process);
+    return tree;
+  }
   /// Its start also reads, but from files.
-  static bool is_in(int process, const std::string& call) {
-    const auto all = what_all_do({process});
-    return all.size() == 1 && all[0].call == call && !all[0].object.starts_with('/');
+  static bool rests(int process) {
+    const std::vector<int> tree = tree_of(process);
+    const auto all = what_all_do(tree);
+    const auto loads = [](const Waiting& each) {
+      return each.call == "read" && each.object.starts_with('/');
+    };
+    return all_blocked(all) && std::ranges::none_of(all, loads) &&
+           executable_of(process) == WARDEN_CALLS && tree_of(process) == tree;
   }
 
   FdPair pipe_ = make_pipe();
@@ -121,10 +139,46 @@ TEST_F(AtRest, who_waits_for_a_word_that_only_its_children_share_does_not) {
 }
 
 TEST_F(AtRest, who_reads_from_nobody_does_not) {
-  EXPECT_TRUE(waits("read"));
-  // Other processes have the other end of its inherited input.
-  EXPECT_FALSE(waits("read", {its_input()}));
-  EXPECT_FALSE(waits("read", {}, true));
+  EXPECT_TRUE(waits("own pipe"));
+  EXPECT_FALSE(waits("own pipe", {}, /*has_clock=*/true));
+  EXPECT_FALSE(waits("read"));  // We have the other end of its input.
+  EXPECT_FALSE(waits("read", {.outside = {its_input()}}));
+}
+
+TEST_F(AtRest, who_waits_for_what_only_its_tree_has_does_not_go_on) {
+  for (const char* const call : {"read", "poll", "ppoll", "select", "pselect6", "epoll_wait"}) {
+    for (const char* const object : {"pipe", "socket", "eventfd", "SIGCHLD"}) {
+      EXPECT_TRUE(waits(fmt::format("{} {}", call, object))) << call << ' ' << object;
+    }
+    for (const char* const object : {"input", "socket with limit", "datagram", "SIGUSR1"}) {
+      EXPECT_FALSE(waits(fmt::format("{} {}", call, object))) << call << ' ' << object;
+    }
+  }
+  EXPECT_TRUE(waits("poll child"));
+  EXPECT_FALSE(waits("poll parent"));
+  EXPECT_TRUE(waits("sigwait SIGCHLD"));
+  EXPECT_FALSE(waits("sigwait SIGUSR1"));
+}
+
+TEST_F(AtRest, who_waits_for_what_it_was_started_with_goes_on) {
+  EXPECT_FALSE(waits("poll eventfd", {.outside = {"anon_inode:[eventfd]"}}));
+}
+
+TEST_F(AtRest, who_waits_for_its_own_semaphore_does_not_go_on) {
+  SysvMakers makers;
+  makers.makes({.kind = "sem", .key = IPC_PRIVATE, .maker = "root/semget()#1"});
+  const int own = ::semget(IPC_PRIVATE, 1, S_IRUSR | S_IWUSR);
+  const std::set<int> known = makers.own_semaphores();
+  const int other = ::semget(IPC_PRIVATE, 1, S_IRUSR | S_IWUSR);
+  EXPECT_EQ(known, makers.own_semaphores());
+  EXPECT_TRUE(waits(fmt::format("semop {}", own), {.semaphores = known}));
+  EXPECT_FALSE(waits(fmt::format("semop {}", other), {.semaphores = known}));
+  ::semctl(own, 0, IPC_RMID);
+  ::semctl(other, 0, IPC_RMID);
+}
+
+TEST_F(AtRest, who_waits_for_a_lock_of_its_own_descriptor_does_not_go_on) {
+  EXPECT_TRUE(waits("lock"));
 }
 
 TEST_F(Judges, who_waits_for_a_lock_of_one_that_is_gone_hangs) {
@@ -160,7 +214,12 @@ TEST_F(Judges, who_waits_for_a_lock_of_others_goes_on) {
   while (all.size() != 1 || all[0].call != "flock") {
     all = what_all_do({child});
   }
-  EXPECT_EQ(holder_before(child), ::getpid());
+  const auto its = descriptors_of(child);
+  const auto at = std::ranges::find_if(its, [&](const auto& each) { return each.second == lock; });
+  ASSERT_NE(at, its.end());
+  const std::vector<Lock> locks = locks_awaited(child, at->first);
+  ASSERT_THAT(locks, SizeIs(1));
+  EXPECT_EQ(locks[0].process, ::getpid());
   EXPECT_FALSE(all_waiting({.processes = {child}}));
   file.reset();
   reap(child);
@@ -174,6 +233,17 @@ TEST_F(Judges, a_signal_of_a_broken_program_is_a_crash) {
   EXPECT_EQ(watched.crashes[0].signal, SIGSEGV);
   EXPECT_THAT(script("kill -TERM $$").crashes, IsEmpty());
   EXPECT_THAT(script("exit 0", {"root/exit_group kill_before"}).crashes, IsEmpty());
+}
+
+TEST_F(Judges, who_holds_what_a_hung_process_waits_for_is_told) {
+  const pretend::FreshFolder folder;
+  const Watched watched =
+      script("cd " + folder.path() + "; exec 9>a; flock 9; flock a true; exit 0");
+  ASSERT_THAT(watched.hung, Contains(Field(&Hung::waiting, Field(&Waiting::call, "flock"))));
+  EXPECT_THAT(watched.hung, Contains(Field(&Hung::holders, ElementsAre("root", "child.2"))));
+  const Watched other = script("true; " WARDEN_CALLS " rest 'poll pipe'; exit 0");
+  EXPECT_THAT(other.hung, Contains(Field(&Hung::holders, ElementsAre("child.1"))));
+  empty(folder);
 }
 
 TEST_F(Judges, what_outlives_the_program_tells_its_locks) {
@@ -192,6 +262,20 @@ TEST_F(Judges, what_outlives_the_program_tells_its_locks) {
   ASSERT_TRUE(watched);
   EXPECT_THAT(watched->stayed, Contains(Field(&Stayed::locks, ElementsAre(lock))));
   EXPECT_THAT(watched->stayed, Contains(Field(&Stayed::locks, IsEmpty())));
+  empty(folder);
+}
+
+TEST_F(Judges, what_outlives_the_program_tells_the_locks_that_it_inherited) {
+  const pretend::FreshFolder folder;
+  const auto watched = watch({.command = {"/bin/sh",
+                                          "-c",
+                                          "cd " + folder.path() +
+                                              "; exec 9>a; flock 9; (while :; do :; done) & "
+                                              "exit 0"},
+                              .grace = std::chrono::milliseconds(1)});
+  ASSERT_TRUE(watched);
+  EXPECT_THAT(watched->stayed,
+              ElementsAre(Field(&Stayed::locks, ElementsAre(folder.path() + "/a"))));
   empty(folder);
 }
 
