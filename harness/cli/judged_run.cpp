@@ -284,6 +284,8 @@ std::string JudgedRun::unseen_text() const {
     text +=
         "NOTE           a process that was killed may have removed names later: --grace gives more "
         "time\n";
+  } else if (!watched.hung.empty() && !watched.interrupted && !left.empty()) {
+    text += "NOTE           lastref has ended the program, which may have removed names later\n";
   }
   for (const auto& each : hidden) {
     text += fmt::format("HIDDEN         {} names in {}, which the program could not see\n",

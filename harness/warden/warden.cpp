@@ -71,7 +71,9 @@ class Watch {
   void look_for_hang(double now);
   void look_for_rest(const std::vector<int>& processes, double now);
   std::vector<Hung> told(std::vector<Waiting> waiting);
+  void note_hung(std::vector<Waiting> waiting);
   void end_all_of(std::vector<Waiting> waiting);
+  void ask_all_to_end(double now);
   void kill_all();
   void note_stayed();
   /// All processes of the tree, without those that a command of yours has left to us before.
@@ -220,7 +222,8 @@ void Watch::look_around() {
   if (!ended_at_ || now - *ended_at_ < grace.count()) {
     return;
   }
-  if (!std::exchange(is_late_, true)) {
+  // What exceeds a time limit is listed already.
+  if (!std::exchange(is_late_, true) && !watched_.is_too_long) {
     note_stayed();
   }
   kill_all();
@@ -259,7 +262,7 @@ void Watch::look_for_hang(double now) {
   const std::chrono::duration<double> limit = options_.time_limit.value_or(milliseconds::max());
   if (!watched_.is_too_long && !root_ended_ && now - began_at_ >= limit.count()) {
     watched_.is_too_long = true;
-    end_all_of(what_all_do(ours()));
+    ask_all_to_end(now);
   } else if (watched_.hung.empty() && now - looked_at_ >= hang_check_every) {
     looked_at_ = now;
     const std::vector<int> processes = ours();
@@ -307,11 +310,23 @@ std::vector<Hung> Watch::told(std::vector<Waiting> waiting) {
   return all;
 }
 
-void Watch::end_all_of(std::vector<Waiting> waiting) {
+void Watch::note_hung(std::vector<Waiting> waiting) {
   watched_.hung = told(std::move(waiting));
   watched_.root_was_killed = !root_ended_;
   options_.tell_hang(ours());
+}
+
+void Watch::end_all_of(std::vector<Waiting> waiting) {
+  note_hung(std::move(waiting));
   kill_all();
+}
+
+/// They have the grace time to clean up, and are killed after it.
+void Watch::ask_all_to_end(double now) {
+  note_hung(what_all_do(ours()));
+  ended_at_ = ended_at_.value_or(now);
+  has_signaled_all_ = true;
+  std::ranges::for_each(ours(), [](int process) { ::kill(process, SIGTERM); });
 }
 
 void Watch::note_stayed() {

@@ -235,6 +235,20 @@ TEST_F(Judges, a_signal_of_a_broken_program_is_a_crash) {
   EXPECT_THAT(script("exit 0", {"root/exit_group kill_before"}).crashes, IsEmpty());
 }
 
+TEST_F(Judges, a_program_may_clean_up_when_it_takes_too_long) {
+  const pretend::FreshFolder folder;
+  const Watched watched =
+      must({.command = {"/bin/sh",
+                        "-c",
+                        "cd " + folder.path() +
+                            "; trap 'rm a; exit 3' TERM; : > a; mkfifo b; exec 9<>b; read x <&9"},
+            .time_limit = std::chrono::seconds(3)});
+  EXPECT_TRUE(watched.is_too_long);
+  EXPECT_EQ(watched.root, (os::ChildExit{.code = 3, .killed = false}));
+  EXPECT_THAT(watched.leftovers, ElementsAre(Field(&Leftover::path, folder.path() + "/b")));
+  empty(folder);
+}
+
 TEST_F(Judges, who_holds_what_a_hung_process_waits_for_is_told) {
   const pretend::FreshFolder folder;
   const Watched watched =
