@@ -72,6 +72,12 @@ void Effects::note_new_root(const SyscallRow& row, const ProcessSeen& caller) {
   }
 }
 
+void Effects::note_own_mounts(const ProcessSeen& process) {
+  other_roots_ = true;
+  note_blind(fmt::format(
+      "{} ({}) is in another mount namespace than root: names in it", process.role, process.title));
+}
+
 void Effects::note_names(const Notification& call, const SyscallRow& row, const CallSeen& seen) {
   const auto maker = [&] {
     return fmt::format("{}/{}({})#{}", seen.role, seen.call, pattern_of(seen.object), seen.k);

@@ -42,6 +42,8 @@ class Effects {
             ProcessSeen& caller);
   /// Records an action with effects that we cannot see.
   void note_blind(std::string what);
+  /// The process was started in a mount namespace of its own.
+  void note_own_mounts(const ProcessSeen& process);
   /// Records that a name could not be read.
   void note_unread() noexcept { ++unread_; }
 

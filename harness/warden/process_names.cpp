@@ -32,10 +32,13 @@ ProcessSeen& ProcessNames::add(int process, std::string role) {
   seen_[process] = all_.size();
   running_[all_.size()] = open_pidfd(process);
   children_.erase(process);
+  const auto mounts = link_at(fmt::format("/proc/{}/ns/mnt", process));
+  const bool has_own_mounts = mounts && mounts_.insert(*mounts).second && mounts_.size() > 1;
   all_.push_back({.role = std::move(role),
                   .title = title_of(process),
                   .words = words_of(process),
                   .process = process,
+                  .has_own_mounts = has_own_mounts,
                   .born = birth_of(process)});
   return all_.back();
 }

@@ -26,6 +26,8 @@ struct ProcessSeen {
   int process = 0;
   bool is_title_old = false;  ///< It may be running another program by now.
   bool has_ended = false;     ///< By a call of its own
+  /// The first in a mount namespace that is not that of the root
+  bool has_own_mounts = false;
   bool is_gone = false;
   std::uint64_t threads = 0;    ///< Those that made calls
   std::uint64_t last_stop = 0;  ///< The number of its last call that stopped
@@ -68,6 +70,7 @@ class ProcessNames {
   /// The process with this index in all_ has ended.
   void settle(std::size_t at);
 
+  std::set<std::string> mounts_;     ///< Mount namespaces of its processes
   std::map<int, int> process_of_;    ///< By thread
   std::map<int, std::size_t> seen_;  ///< Their indices in all_
   std::map<int, int> children_;      ///< How many children of each process have a number.

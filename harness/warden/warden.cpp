@@ -416,6 +416,9 @@ void Watch::judge(const Notification& call) {
     return;
   }
   maker->last_stop = watched_.stops;
+  if (std::exchange(maker->has_own_mounts, false)) {
+    effects_.note_own_mounts(*maker);
+  }
   effects_.settle(call.thread);
   const auto known = call.is_foreign ? known_.end() : known_.find(call.number);
   if (known == known_.end() && !call.is_foreign && is_clock(call.number)) {

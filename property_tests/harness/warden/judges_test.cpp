@@ -235,6 +235,17 @@ TEST_F(Judges, a_signal_of_a_broken_program_is_a_crash) {
   EXPECT_THAT(script("exit 0", {"root/exit_group kill_before"}).crashes, IsEmpty());
 }
 
+TEST_F(Judges, names_in_a_mount_namespace_that_a_process_was_started_in_are_not_seen) {
+  const Watched watched = script(WARDEN_CALLS " 'clone with mounts' /; exit $?");
+  if (watched.root == os::ChildExit{.code = EPERM, .killed = false}) {
+    GTEST_SKIP() << "no mount namespace may be made here";
+  }
+  EXPECT_EQ(watched.root, os::ChildExit{});
+  EXPECT_THAT(watched.blind,
+              ElementsAre("child.1.1 (warden_calls) is in another mount namespace than root: names "
+                          "in it"));
+}
+
 TEST_F(Judges, a_program_may_clean_up_when_it_takes_too_long) {
   const pretend::FreshFolder folder;
   const Watched watched =
