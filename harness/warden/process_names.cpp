@@ -30,7 +30,9 @@ ProcessSeen& ProcessNames::add(int process, std::string role) {
     settle(before->second);  // Its number is used again.
   }
   seen_[process] = all_.size();
-  running_[all_.size()] = open_pidfd(process);
+  if (may_tell_status_) {
+    running_[all_.size()] = open_pidfd(process);
+  }
   children_.erase(process);
   const auto mounts = link_at(fmt::format("/proc/{}/ns/mnt", process));
   const bool has_own_mounts = mounts && mounts_.insert(*mounts).second && mounts_.size() > 1;
@@ -47,6 +49,7 @@ void ProcessNames::settle(std::size_t at) {
   if (const auto running = running_.find(at); running != running_.end()) {
     all_[at].wait_status = status_of_reaped(running->second);
     running_.erase(running);
+    may_tell_status_ = all_[at].wait_status.has_value();
   }
 }
 

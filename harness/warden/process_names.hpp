@@ -75,6 +75,8 @@ class ProcessNames {
   std::map<int, std::size_t> seen_;  ///< Their indices in all_
   std::map<int, int> children_;      ///< How many children of each process have a number.
   std::deque<ProcessSeen> all_;
+  /// Whether this kernel tells how a child of another process ended: until the first one ends
+  bool may_tell_status_ = true;
   std::map<std::size_t, UniqueFd> running_;  ///< Their pidfds, by their indices in all_
   int orphans_ = 0;
 };

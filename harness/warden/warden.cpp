@@ -91,6 +91,8 @@ class Watch {
   void note_taken_back(const Notification& call);
   void forgive_the_dead();
   void note_end(int process, int status);
+  void note_crash(std::string role, int process, int status);
+  void note_crashes_of_children();
   void reap();
   void finish();
 
@@ -343,11 +345,21 @@ void Watch::note_stayed() {
   }
 }
 
+void Watch::note_crash(std::string role, int process, int status) {
+  if (WIFSIGNALED(status) && is_crash(WTERMSIG(status)) && !injector_.has_killed(process)) {
+    const std::string pattern = first_line_of("/proc/sys/kernel/core_pattern");
+    if (WCOREDUMP(status) && !pattern.starts_with('|')) {
+      // The kernel makes it, not a call of the process. core(5)
+      effects_.note_blind(
+          fmt::format("{} left a core file, named by the pattern \"{}\"", role, pattern));
+    }
+    watched_.crashes.push_back({.role = std::move(role), .signal = WTERMSIG(status)});
+  }
+}
+
 void Watch::note_end(int process, int status) {
   const os::ChildExit end = exit_of(status);
-  if (end.killed && is_crash(end.code) && !injector_.has_killed(process)) {
-    watched_.crashes.push_back({.role = roles_->role_of(process), .signal = end.code});
-  }
+  note_crash(roles_->role_of(process), process, status);
   if (process != root_) {
     return;
   }
@@ -355,6 +367,17 @@ void Watch::note_end(int process, int status) {
   watched_.root = end;
   const bool by_sent = end.killed && injector_.has_sent_to(process);
   watched_.root_was_killed = watched_.root_was_killed || by_sent || injector_.has_killed(process);
+}
+
+/// Their parents got their exit statuses. Linux 6.15 reports them to us, too.
+void Watch::note_crashes_of_children() {
+  for (const ProcessSeen& each : watched_.processes) {
+    const bool is_known =
+        std::ranges::find(watched_.crashes, each.role, &Crash::role) != watched_.crashes.end();
+    if (each.wait_status && !is_known) {
+      note_crash(each.role, each.process, *each.wait_status);
+    }
+  }
 }
 
 void Watch::reap() {
@@ -525,6 +548,7 @@ void Watch::finish() {
   injector_.clean_up();
   roles_->forget_the_gone(watched_.stops);
   watched_.processes = roles_->all();
+  note_crashes_of_children();
   watched_.seconds = seconds_now() - began_at_;
   watched_.leftovers = effects_.leftovers();
   watched_.open_to_others = effects_.open_to_others();

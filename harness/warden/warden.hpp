@@ -95,7 +95,7 @@ struct Watched {
   std::vector<Growth> growing;                 ///< From one round of a server's work to the next
   std::optional<CommandFailure> work_failure;  ///< Of a command of the server's workload
   bool told_to_end = false;                    ///< A server, when its work was done or had failed
-  std::vector<Crash> crashes;                  ///< Of the root, and of orphans
+  std::vector<Crash> crashes;                  ///< Of others than orphans since Linux 6.15
   std::vector<bool> struck;                    ///< Per fault
   std::vector<std::string> struck_at;          ///< Per fault: the first call that it was applied to
   std::vector<std::string> reasons;    ///< Per fault: why it was not applied, if there was a reason

@@ -235,6 +235,26 @@ TEST_F(Judges, a_signal_of_a_broken_program_is_a_crash) {
   EXPECT_THAT(script("exit 0", {"root/exit_group kill_before"}).crashes, IsEmpty());
 }
 
+TEST_F(Judges, a_crash_of_a_child_is_reported_where_the_kernel_tells_it) {
+  const Watched watched = script("sh -c 'kill -SEGV $$'; sh -c 'kill -TERM $$'; exit 0");
+  const bool is_told = watched.processes.at(1).wait_status.has_value();
+  ASSERT_THAT(watched.crashes, SizeIs(is_told ? 1 : 0));
+  if (is_told) {
+    EXPECT_EQ(watched.crashes[0].role, "child.1");
+    EXPECT_EQ(watched.crashes[0].signal, SIGSEGV);
+  }
+}
+
+TEST_F(Judges, a_core_file_is_told) {
+  const pretend::FreshFolder folder;
+  const Watched watched = script("cd " + folder.path() + "; ulimit -c unlimited; kill -SEGV $$");
+  EXPECT_THAT(watched.crashes, SizeIs(1));
+  if (!folder.names().empty()) {  // Its limit and its pattern are those of this machine.
+    EXPECT_THAT(watched.blind, ElementsAre(StartsWith("root left a core file")));
+  }
+  empty(folder);
+}
+
 TEST_F(Judges, names_in_a_mount_namespace_that_a_process_was_started_in_are_not_seen) {
   const Watched watched = script(WARDEN_CALLS " 'clone with mounts' /; exit $?");
   if (watched.root == os::ChildExit{.code = EPERM, .killed = false}) {
