@@ -114,6 +114,19 @@ std::string number_of(std::string_view name, std::size_t number) {
   return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", name, fmt::group_digits(number));
 }
 
+using Json = nlohmann::ordered_json;
+
+const Json& fields_of(const Report& report) {
+  static const Json none;
+  return report.fields ? *report.fields : none;
+}
+
+/// Of a gate or a hunt; 0: of another report.
+std::size_t scenarios_of(const Report& report) {
+  const Json& scenarios = member_of(fields_of(report), "scenarios");
+  return scenarios.is_number_integer() ? scenarios.get<std::size_t>() : scenarios.size();
+}
+
 std::string summary_of(const Report& report) {
   std::string text = fmt::format(
       "<p class=\"verdict\"><strong class=\"{}\">{}</strong>{}</p>\n"
@@ -122,7 +135,7 @@ std::string summary_of(const Report& report) {
       report.exit == Exit::clean       ? "Clean"
       : report.exit == Exit::violation ? "Findings"
                                        : "No verdict",
-      html(report.verdict),
+      report.verdict == "clean" ? "" : html(report.verdict),
       html(report.verb),
       static_cast<int>(report.exit),
       report.seconds);
@@ -134,7 +147,11 @@ std::string summary_of(const Report& report) {
     text += number_of(plural(report.known.size(), "known finding", "known findings"),
                       report.known.size());
   }
-  if (report.cases.size() > 1) {
+  if (const std::size_t scenarios = scenarios_of(report); scenarios > 0) {
+    text += number_of(plural(scenarios, "scenario", "scenarios"), scenarios);
+    const Json& runs = member_of(fields_of(report), "runs");
+    text += number_of("runs", runs.is_number_integer() ? runs.get<std::size_t>() : 0);
+  } else if (report.cases.size() > 1) {
     text += number_of("stories", report.cases.size());
   }
   OutcomeCounts all;
@@ -205,13 +222,6 @@ std::string examples_of(const ViolationGroup& group) {
 bool is_in(const std::vector<SweepMap>& maps, const ViolationGroup& group) {
   return !group.fingerprint.empty() &&
          std::ranges::find(maps, group.scenario, &SweepMap::program) != maps.end();
-}
-
-using Json = nlohmann::ordered_json;
-
-const Json& fields_of(const Report& report) {
-  static const Json none;
-  return report.fields ? *report.fields : none;
 }
 
 /// That of a run that shows the finding. A suite has the fields of each story.
@@ -306,8 +316,11 @@ std::string to_html(const Report& report) {
     body += "<h2>Calls of the processes</h2>\n" + lanes;
   }
   if (const std::string notes = report.before + report.after; !notes.empty()) {
-    body += fmt::format("<details><summary>Notes of the report</summary><pre>{}</pre></details>\n",
-                        html(notes));
+    // Those of a gate or a hunt are its tables.
+    body +=
+        fmt::format("<details{}><summary>Notes of the report</summary><pre>{}</pre></details>\n",
+                    scenarios_of(report) > 0 ? " open" : "",
+                    html(notes));
   }
   const std::string script =
       fmt::format("{}{}", maps.empty() ? std::string_view() : heat_map_script, report_script);

@@ -124,6 +124,21 @@ TEST(ReportPage, of_a_clean_run_has_neither_findings_nor_cells) {
                     Not(HasSubstr("<script"))));
 }
 
+TEST(ReportPage, of_a_gate_counts_its_scenarios_and_shows_its_tables) {
+  Report report{.verb = "gate", .verdict = "clean", .after = "  scenario  sites"};
+  report.cases = {{.suite = "family", .name = "one"},
+                  {.suite = "family", .name = "two"},
+                  {.suite = "gate", .name = "complete"}};
+  report.fields = std::make_shared<const nlohmann::ordered_json>(
+      nlohmann::ordered_json{{"scenarios", 2}, {"runs", 17}});
+  EXPECT_THAT(to_html(report),
+              AllOf(HasSubstr("<dt>scenarios</dt><dd>2</dd>"),
+                    HasSubstr("<dt>runs</dt><dd>17</dd>"),
+                    HasSubstr("<details open>"),
+                    HasSubstr("Clean</strong></p>"),
+                    Not(HasSubstr("stories"))));
+}
+
 TEST(ReportPage, names_the_programs_that_have_no_verdict) {
   Report report;
   report.cases = {{.suite = "run", .name = "a", .error = "cannot be run"},
