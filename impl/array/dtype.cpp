@@ -25,7 +25,7 @@ constexpr std::size_t character_size = 4;
 constexpr std::size_t time_size = 8;
 constexpr std::size_t pointer_size = 8;
 
-tl::unexpected<Error> wrong(const char* reason) {
+tl::unexpected<Error> invalid_dtype(const char* reason) {
   return failure(std::errc::invalid_argument, reason);
 }
 
@@ -89,14 +89,14 @@ Result<std::string> unit_of(std::string_view text) {
     return std::string();
   }
   if (!text.starts_with('[') || !text.ends_with(']')) {
-    return wrong("a unit that is not in brackets");
+    return invalid_dtype("a unit that is not in brackets");
   }
   text.remove_prefix(1);
   text.remove_suffix(1);
   const bool counted = !text.empty() && text.front() >= '0' && text.front() <= '9';
   const auto count = take_number(text);
   if (counted && (!count || *count == 0 || *count > unit_count_max)) {
-    return wrong("an impossible count of units");
+    return invalid_dtype("an impossible count of units");
   }
   constexpr std::array<std::string_view, 13> units = {
       "Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"};
@@ -104,7 +104,7 @@ Result<std::string> unit_of(std::string_view text) {
     return std::string();
   }
   if (std::ranges::find(units, text) == units.end()) {
-    return wrong("an unknown unit of time");
+    return invalid_dtype("an unknown unit of time");
   }
   const std::string number = count.value_or(1) == 1 ? std::string() : std::to_string(*count);
   return '[' + number + std::string(text) + ']';
@@ -136,11 +136,11 @@ Result<Extent> extent_of(const Literal& type);
 Result<Extent> repeated(Extent extent, const Literal& shape) {
   const bool is_number = shape.kind == Kind::number;
   if (!is_number && shape.kind != Kind::tuple) {
-    return wrong("the shape of a field is no tuple");
+    return invalid_dtype("the shape of a field is no tuple");
   }
   for (const Literal& dim : is_number ? std::span(&shape, 1) : std::span(shape.items)) {
     if (dim.kind != Kind::number || dim.negative) {
-      return wrong("the shape of a field is not made of sizes");
+      return invalid_dtype("the shape of a field is not made of sizes");
     }
     if (dim.number > itemsize_max ||
         (dim.number != 0 && extent.itemsize > itemsize_max / dim.number)) {
@@ -160,11 +160,11 @@ class Names {
       return add(name.text);
     }
     if (name.kind != Kind::tuple || name.items.size() != 2) {
-      return wrong("the name of a field is no string");
+      return invalid_dtype("the name of a field is no string");
     }
     for (const Literal& each : name.items) {
       if (each.kind != Kind::text) {
-        return wrong("the name of a field is no string");
+        return invalid_dtype("the name of a field is no string");
       }
       LASTREF_CHECK(add(each.text));
     }
@@ -173,7 +173,8 @@ class Names {
 
  private:
   Status add(const std::string& name) {
-    return names_.insert(name).second ? ok() : Status(wrong("two fields have the same name"));
+    return names_.insert(name).second ? ok()
+                                      : Status(invalid_dtype("two fields have the same name"));
   }
 
   std::set<std::string> names_;
@@ -188,7 +189,7 @@ Result<Extent> structure_of(const Literal& fields) {
   Names names;
   for (const Literal& field : fields.items) {
     if (field.kind != Kind::tuple || field.items.size() < 2 || field.items.size() > 3) {
-      return wrong("a field is no tuple of name, type and maybe shape");
+      return invalid_dtype("a field is no tuple of name, type and maybe shape");
     }
     LASTREF_TRY(extent, extent_of(field.items[1]));
     if (field.items.size() == 3) {
@@ -214,14 +215,14 @@ Result<Extent> extent_of(const Literal& type) {
       return structure_of(type);
     case Kind::tuple: {
       if (type.items.size() != 2) {
-        return wrong("a tuple that is no type and shape");
+        return invalid_dtype("a tuple that is no type and shape");
       }
       LASTREF_TRY(extent, extent_of(type.items[0]));
       return repeated(extent, type.items[1]);
     }
     case Kind::text: {
       if (type.text.starts_with('[')) {
-        return wrong("a list in quotes");
+        return invalid_dtype("a list in quotes");
       }
       LASTREF_TRY(scalar, DType::parse(type.text));
       return Extent{.itemsize = scalar.itemsize(),
@@ -229,7 +230,7 @@ Result<Extent> extent_of(const Literal& type) {
                     .plain_void = scalar.kind() == DTypeKind::raw};
     }
     default:
-      return wrong("the type of a field is no string");
+      return invalid_dtype("the type of a field is no string");
   }
 }
 
@@ -247,7 +248,7 @@ Result<DType> DType::parse(std::string_view text) {
         return failure(std::errc::invalid_argument, fields.error().subject);
       }
       if (fields->source.size() != text.size()) {
-        return wrong("white space after the list");
+        return invalid_dtype("white space after the list");
       }
       LASTREF_TRY(extent, structure_of(*fields));
       type.text_ = text;
@@ -258,7 +259,7 @@ Result<DType> DType::parse(std::string_view text) {
     const ByteOrder order = take_order(text);
     const auto kind = text.empty() ? std::nullopt : kind_of(text.front());
     if (!kind) {
-      return wrong("an unknown kind of element");
+      return invalid_dtype("an unknown kind of element");
     }
     text.remove_prefix(1);
     const bool has_digits = !text.empty() && text.front() >= '0' && text.front() <= '9';
@@ -268,7 +269,7 @@ Result<DType> DType::parse(std::string_view text) {
     }
     const bool is_time = kind == DTypeKind::timedelta || kind == DTypeKind::datetime;
     if (!is_time && !text.empty()) {
-      return wrong("there is text after the size");
+      return invalid_dtype("there is text after the size");
     }
     const bool is_object = kind == DTypeKind::object;
     const std::size_t each = kind == DTypeKind::unicode ? character_size : 1;
@@ -280,7 +281,7 @@ Result<DType> DType::parse(std::string_view text) {
     type.itemsize_ = count * each;
     type.has_object_ = is_object;
     if (!has_size(*kind, type.itemsize_)) {
-      return wrong("a size that this kind does not have");
+      return invalid_dtype("a size that this kind does not have");
     }
     LASTREF_TRY(unit, unit_of(text));
     const bool ordered = type.itemsize_ > 1 || kind == DTypeKind::unicode;

@@ -35,7 +35,7 @@ const ModeRow& row_of(MapMode mode) noexcept {
   return *std::ranges::find(modes, mode, &ModeRow::mode);
 }
 
-tl::unexpected<Error> wrong(const char* reason) {
+tl::unexpected<Error> cannot_map(const char* reason) {
   return failure(std::errc::invalid_argument, reason);
 }
 
@@ -62,14 +62,14 @@ Status write_zeros(os::Os& os, os::Fd fd, std::uint64_t from, std::uint64_t end)
 /// full, which is SIGBUS.
 Status reach(os::Os& os, os::Fd fd, const MapFileOptions& options, const os::FileStatus& status) {
   if (status.kind != os::FileKind::regular) {
-    return wrong("only a regular file is mapped");
+    return cannot_map("only a regular file is mapped");
   }
   const std::uint64_t end = options.offset + options.size;
   if (status.size >= end) {
     return ok();
   }
   if (row_of(options.mode).kind != os::MapKind::shared) {
-    return wrong("the file is too short");
+    return cannot_map("the file is too short");
   }
   const Status allocated =
       os::retry_interrupted([&] { return os.allocate(fd, status.size, end - status.size); });

@@ -8,6 +8,7 @@
 #include "impl/array/npy_open.hpp"
 #include "impl/array/npy_start.hpp"
 #include "impl/array/own_file.hpp"
+#include "impl/array/python_literal.hpp"
 #include "impl/os/limits.hpp"
 #include "impl/os/with_path.hpp"
 #include "impl/os/within_memory.hpp"
@@ -15,9 +16,7 @@
 namespace lastref {
 namespace {
 
-tl::unexpected<Error> malformed(const char* reason) {
-  return failure(std::errc::bad_message, reason);
-}
+using array::malformed;
 
 bool is_only_f_contiguous(const Array& array) {
   return array.is_f_contiguous() && !array.is_c_contiguous();

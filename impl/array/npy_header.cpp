@@ -17,17 +17,14 @@ namespace lastref {
 namespace {
 
 using array::Literal;
+using array::malformed;
 using array::NpyStart;
 using Kind = Literal::Kind;
 
-constexpr std::size_t alignment = 64;
+constexpr std::size_t start_alignment = 64;
 constexpr std::size_t short_text_size_max = 65535;
 /// Digits of the longest axis for which numpy leaves space, so that it can append in place.
 constexpr std::size_t growth_digits = 21;
-
-tl::unexpected<Error> malformed(const char* reason) {
-  return failure(std::errc::bad_message, reason);
-}
 
 std::string text_of(const DType& dtype, const Shape& shape, Order order) {
   const bool fortran_order = order == Order::f;
@@ -48,7 +45,7 @@ std::string text_of(const DType& dtype, const Shape& shape, Order order) {
 std::optional<std::string> wrapped(std::string text, std::uint8_t version) {
   const std::size_t start = array::npy_start_size(version);
   // At least one blank, as in numpy, even if none is needed.
-  text.append(alignment - (start + text.size() + 1) % alignment, ' ');
+  text.append(start_alignment - (start + text.size() + 1) % start_alignment, ' ');
   text += '\n';
   if (version == 1 && text.size() > short_text_size_max) {
     return std::nullopt;

@@ -10,10 +10,6 @@
 namespace lastref::array {
 namespace {
 
-tl::unexpected<Error> malformed(const char* reason) {
-  return failure(std::errc::bad_message, reason);
-}
-
 bool is_digit(char letter) noexcept {
   return letter >= '0' && letter <= '9';
 }

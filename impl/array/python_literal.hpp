@@ -30,6 +30,10 @@ struct Literal {
 /// The maximum depth of nested brackets.
 inline constexpr int literal_depth_max = 32;
 
+inline tl::unexpected<Error> malformed(const char* reason) {
+  return failure(std::errc::bad_message, reason);
+}
+
 /// Parses the one literal in `text`, which must outlive the result.
 ///
 /// Errors          bad_message, with the reason as subject.

@@ -58,10 +58,6 @@ tl::unexpected<Error> too_long(const std::string& path, std::size_t most) {
                      " are the most: " + path);
 }
 
-bool is_same(const os::FileStatus& one, const os::FileStatus& other) noexcept {
-  return one.device == other.device && one.inode == other.inode;
-}
-
 /// File systems that rename without replacing; FUSE and old ones do not. Numbers of statfs(2).
 constexpr std::array<std::uint64_t, 6> that_rename_new = {
     0x01021994,  // tmpfs

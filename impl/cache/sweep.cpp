@@ -17,10 +17,6 @@
 namespace lastref::cache {
 namespace {
 
-bool is_same(const os::FileStatus& one, const os::FileStatus& other) noexcept {
-  return one.device == other.device && one.inode == other.inode;
-}
-
 bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }

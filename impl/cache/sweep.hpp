@@ -19,6 +19,10 @@ inline constexpr const char* lock_ending = ".lock";
 inline constexpr const char* live_ending = ".cache";
 inline constexpr const char* part_ending = ".part";
 
+inline bool is_same(const os::FileStatus& one, const os::FileStatus& other) noexcept {
+  return one.device == other.device && one.inode == other.inode;
+}
+
 /// Removes the files of dead processes of this user that have such names. A file with the ending of
 /// live caches is removed only if it is a cache or the beginning of one. A file that cannot be
 /// checked or removed stays for the next sweep; this is reported unless a process may still own it.

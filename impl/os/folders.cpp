@@ -8,7 +8,6 @@
 namespace lastref::os {
 namespace {
 
-constexpr std::uint32_t private_folder = 0700;
 constexpr std::uint32_t writable_by_others = 0022;  // a group's members among them
 constexpr std::uint32_t sticky = 01000;
 

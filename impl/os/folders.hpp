@@ -1,11 +1,15 @@
 // folders: the folders above a path, and whether the path is safe from replacement by others.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include <lastref/os.hpp>
 
 namespace lastref::os {
+
+/// The mode of a folder that no other user may read or change.
+inline constexpr std::uint32_t private_folder = 0700;
 
 /// Makes the folder, 0700, and the missing ones above it, 0700 too. Those above stay if this fails,
 /// because others may use them already.

@@ -51,8 +51,6 @@
 namespace lastref::os {
 namespace {
 
-/// At most 341 entries at a time: the smallest takes 24 bytes.
-constexpr std::size_t folder_buffer_size = 8192;
 constexpr std::uint32_t permission_bits = 07777;
 
 /// Blocks SIGPIPE in the calling thread for a scope, and consumes the one that a write has raised.

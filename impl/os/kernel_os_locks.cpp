@@ -22,8 +22,6 @@
 namespace lastref::os {
 namespace {
 
-/// bytes
-constexpr std::size_t folder_buffer_size = 8192;
 /// bytes; a few numbers come before the first lock.
 constexpr std::size_t start_size = 1024;
 

@@ -17,7 +17,6 @@ namespace lastref {
 namespace {
 
 constexpr std::string_view probe_start = "lastref_probe_";
-constexpr std::uint32_t private_folder = 0700;
 
 bool is_gone(const Status& status) {
   return failed_with(status, std::errc::no_such_file_or_directory);
@@ -39,7 +38,7 @@ std::string without_tilde(os::Os& os, const std::string& path) {
 /// Makes a folder and removes it. If it is missing then, a sweep has removed it as a dead
 /// process's.
 Status make_and_remove(os::Os& os, const os::PathAt& path) {
-  LASTREF_CHECK(os.make_folder(path, private_folder));
+  LASTREF_CHECK(os.make_folder(path, os::private_folder));
   Status removed = os.remove_folder(path);
   return is_gone(removed) ? ok() : std::move(removed);
 }

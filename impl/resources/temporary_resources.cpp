@@ -22,7 +22,6 @@
 namespace lastref {
 namespace {
 
-constexpr std::uint32_t private_folder = 0700;
 constexpr std::size_t context_size_max = 128;
 constexpr int checks_per_folder = 2;
 
@@ -298,7 +297,7 @@ auto TemporaryResources::enter(const TempFolder& location)
   const os::PathAt path = location.path;
   auto open = std::make_shared<os::UniqueFd>();
   // We do not create the mount point of shared memory.
-  Status made = location.use_shared_mem ? os_.make_folder(path, private_folder)
+  Status made = location.use_shared_mem ? os_.make_folder(path, os::private_folder)
                                         : os::make_with_parents(os_, location.path);
   if (!made && made.error().code != std::errc::file_exists) {
     return failure(std::move(made).error());

@@ -12,7 +12,6 @@ constexpr std::uint16_t flag_more = 1;
 constexpr std::uint16_t flag_again = 2;
 constexpr std::uint16_t flags_known = flag_more | flag_again;
 constexpr std::uint8_t entry_flag_identity = 1;
-constexpr std::size_t identity_size = 24;  // bytes
 
 template <std::integral Number>
 void put(Packet& packet, Number number) {

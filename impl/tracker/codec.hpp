@@ -23,6 +23,9 @@
 
 namespace lastref::tracker {
 
+/// bytes; of a resource, in messages and in the ledger: device, inode and time of birth
+inline constexpr std::size_t identity_size = 24;
+
 enum class Verb : std::uint8_t {
   announce = 1,   ///< This process (its descriptor is attached) holds these names. Answered.
   register_ = 2,  ///< +1, creates. Answered.

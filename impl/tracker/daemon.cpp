@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::milliseconds pause_after_failure{50};
 /// Between checks of the locks of members that have not announced what they hold.
-constexpr std::chrono::milliseconds pause_between_looks{100};
+constexpr std::chrono::milliseconds pause_between_lock_checks{100};
 /// What a round polls first: the listening socket, and the background jobs.
 constexpr std::size_t own_items = 2;
 
@@ -106,7 +106,7 @@ Status Daemon::expect_members() {
     }
     auto process = pid > 0 ? os_.open_process(pid) : os::Fd::none;
     if (pid == 0) {
-      look_again_ = os_.now() + pause_between_looks;
+      look_again_ = os_.now() + pause_between_lock_checks;
       looks_ = 0;
     } else if (!process) {
       if (process.error().code == std::errc::no_such_process) {
@@ -283,7 +283,7 @@ std::size_t Daemon::read_all(ConnectionId id) {
 void Daemon::drop_connection(ConnectionId id) {
   connections_.erase(id);
   if (core_.disconnect(id)) {
-    look_again_ = os_.now() + pause_between_looks;
+    look_again_ = os_.now() + pause_between_lock_checks;
     looks_ = 0;
   }
   // Without memory the check is repeated later.
@@ -348,7 +348,7 @@ void Daemon::look_for_locks() {
     if (const os::Instant now = os_.now(); now >= look_again_) {
       leave_without_lock();
       looks_ = std::min(looks_ + 1, limits_.lock_checks);
-      look_again_ = now + pause_between_looks * (1 << (looks_ - 1));
+      look_again_ = now + pause_between_lock_checks * (1 << (looks_ - 1));
     }
   }
 }

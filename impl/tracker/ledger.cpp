@@ -9,6 +9,7 @@
 
 #include "impl/os/limits.hpp"
 #include "impl/os/within_memory.hpp"
+#include "impl/tracker/codec.hpp"
 
 namespace lastref::tracker {
 namespace {
@@ -18,7 +19,6 @@ constexpr std::byte forgotten_once{'!'};
 constexpr std::byte dead{'-'};
 constexpr std::byte nothing{0};
 constexpr std::size_t record_header_size = 12;
-constexpr std::size_t identity_size = 24;
 constexpr std::byte is_identified{128};  // of a type
 
 /// FNV-1a over the record's position and content: http://www.isthe.com/chongo/tech/comp/fnv/

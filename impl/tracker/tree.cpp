@@ -14,7 +14,6 @@
 namespace lastref::tracker {
 namespace {
 
-constexpr std::uint32_t private_folder = 0700;
 /// Marks a runtime folder that we made: only a folder with this mark is removed.
 constexpr std::uint32_t made_here = 01000;
 constexpr std::uint64_t tracker_byte = 0;
@@ -27,7 +26,7 @@ constexpr std::uint64_t member_bytes = 1ULL << 31U;
 /// Makes or finds a folder of ours that no other user can enter.
 Status usable_folder(os::Os& os, const os::PathAt& where) {
   for (int tries = 1;; ++tries) {
-    Status made = os.make_folder(where, private_folder | made_here);
+    Status made = os.make_folder(where, os::private_folder | made_here);
     if (!made && made.error().code != std::errc::file_exists) {
       return made;
     }
@@ -138,7 +137,7 @@ Result<OwnTree> make_tree_in(os::Os& os, const std::string& runtime) {
     const TreePaths paths{.folder = std::string(runtime).append("/").append(name)};
     const TreeRemoval removal(paths);
     LASTREF_CHECK(usable_folder(os, runtime_folder));
-    Status made = os.make_folder(removal.folder(), private_folder);
+    Status made = os.make_folder(removal.folder(), os::private_folder);
     if (made) {
       Result<OwnTree> tree =
           os::within_memory("a tree", [&] { return fill_tree(os, paths, removal); });
@@ -271,7 +270,7 @@ Result<LostParts> find_lost(os::Os& os,
 
 Result<LockFile> make_lock_again(os::Os& os, const TreePaths& paths, std::uint32_t nonce) {
   LASTREF_CHECK(usable_folder(os, paths.folder.substr(0, paths.folder.rfind('/'))));
-  if (Status made = os.make_folder(paths.folder, private_folder);
+  if (Status made = os.make_folder(paths.folder, os::private_folder);
       !made && made.error().code != std::errc::file_exists) {
     return failure(made.error());
   }
