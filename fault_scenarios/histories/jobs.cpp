@@ -304,20 +304,20 @@ class Player {
 
   void must_fail(const Outcome<List>& outcome,
                  const std::string& claim,
-                 bool (*is_right)(const Failure&)) {
+                 bool (*is_right)(const TaskFailure&)) {
     if (is_strict() && (outcome || !is_right(outcome.error()))) {
       stage_.refute(claim, outcome ? "results" : describe(outcome.error()));
     }
   }
 
-  static bool is_canceled(const Failure& failure) {
+  static bool is_canceled(const TaskFailure& failure) {
     const auto* error = std::get_if<Error>(&failure);
     return error != nullptr && error->code == std::errc::operation_canceled;
   }
-  static bool is_exception(const Failure& failure) {
+  static bool is_exception(const TaskFailure& failure) {
     return std::holds_alternative<TransportableException>(failure);
   }
-  static bool is_interrupt(const Failure& failure) {
+  static bool is_interrupt(const TaskFailure& failure) {
     return std::holds_alternative<WorkerInterrupt>(failure);
   }
 

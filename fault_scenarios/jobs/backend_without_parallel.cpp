@@ -26,7 +26,7 @@ std::vector<Outcome<List>> outcomes_of(Stage& stage,
                                        std::vector<Batch> batches) {
   Error no_memory{.code = std::errc::not_enough_memory, .call = {}, .subject = operation};
   // Until it is known, each is that an allocation of the operation has failed.
-  std::vector<Outcome<List>> outcomes(batches.size(), tl::unexpected<Failure>(no_memory));
+  std::vector<Outcome<List>> outcomes(batches.size(), tl::unexpected<TaskFailure>(no_memory));
   may_fail(stage.product().operation(operation, [&]() -> Status {
     try {
       std::vector<FuturePtr> futures(batches.size());
@@ -35,7 +35,7 @@ std::vector<Outcome<List>> outcomes_of(Stage& stage,
         if (sent) {
           futures[at] = *std::move(sent);
         } else {
-          outcomes[at] = tl::unexpected<Failure>(std::move(sent).error());
+          outcomes[at] = tl::unexpected<TaskFailure>(std::move(sent).error());
         }
       }
       Status last;

@@ -19,7 +19,7 @@ Result<T> as_the_product(const std::function<Result<T>()>& act) {
   const AllocationScope scope(/*is_products=*/true);
   try {
     return act();
-  } catch (const tl::bad_expected_access<Error>& access) {
+  } catch (const Failure& access) {
     return failure(access.error());
   }
 }

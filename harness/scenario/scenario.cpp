@@ -57,7 +57,7 @@ Status run_body(const Role& role, Stage& stage) {
   const AllocationScope scope(/*is_products=*/false);
   try {
     return role.body(stage);
-  } catch (const tl::bad_expected_access<Error>& access) {
+  } catch (const Failure& access) {
     return failure(access.error());
   }
 }

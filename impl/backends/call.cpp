@@ -25,7 +25,7 @@ Outcome<List> Call::run() {
   } while (wait());
   const os::MonitorLock held(*monitor_);
   if (failure_) {
-    return tl::unexpected<Failure>(*std::move(failure_));
+    return tl::unexpected<TaskFailure>(*std::move(failure_));
   }
   return std::move(results_);
 }
@@ -58,7 +58,7 @@ void Call::dispatch() {
   }
 }
 
-void Call::fail(Failure failure) {
+void Call::fail(TaskFailure failure) {
   const os::MonitorLock held(*monitor_);
   if (!failure_ && !is_over_) {
     failure_ = std::move(failure);

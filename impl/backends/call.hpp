@@ -33,7 +33,7 @@ class Call final : public PendingWork {
 
   /// Sends all tasks, and waits.
   Outcome<List> run();
-  void fail(Failure failure);
+  void fail(TaskFailure failure);
   /// Also ends running tasks.
   void abort();
   void resume() override;
@@ -115,7 +115,7 @@ class Call final : public PendingWork {
   std::map<Array::Identity, std::size_t, std::owner_less<>> uses_ LASTREF_GUARDED_BY(*monitor_);
   /// Inputs without uses that still exist elsewhere.
   Identities idle_ LASTREF_GUARDED_BY(*monitor_);
-  std::optional<Failure> failure_ LASTREF_GUARDED_BY(*monitor_);
+  std::optional<TaskFailure> failure_ LASTREF_GUARDED_BY(*monitor_);
   List results_ LASTREF_GUARDED_BY(*monitor_);
 };
 

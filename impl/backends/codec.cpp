@@ -314,7 +314,7 @@ Result<Encoded> encode_results(const List& results, const ArrayReducer& reduce) 
   return encoder.finish({});
 }
 
-Packed encode_failure(const Failure& failure) {
+Packed encode_failure(const TaskFailure& failure) {
   Packed bytes;
   put(bytes, static_cast<std::uint8_t>(failure.index()));
   std::visit(EncodeFailure{bytes}, failure);
@@ -362,9 +362,9 @@ Result<List> decode_results(os::Bytes bytes, const Rebuild& rebuild) {
   return results;
 }
 
-Result<Failure> decode_failure(os::Bytes bytes) {
+Result<TaskFailure> decode_failure(os::Bytes bytes) {
   Unpacker unpacker(bytes);
-  Failure failure;
+  TaskFailure failure;
   switch (unpacker.number<std::uint8_t>()) {
     case 0:
       failure = take_error(unpacker);

@@ -31,7 +31,7 @@ struct Encoded {
 ///                 Nothing is on its way.
 Result<Encoded> encode_batch(const Batch& batch, const ArrayReducer& reduce);
 Result<Encoded> encode_results(const List& results, const ArrayReducer& reduce);
-os::Packed encode_failure(const Failure& failure);
+os::Packed encode_failure(const TaskFailure& failure);
 
 /// Whether the results contain something to rebuild.
 bool has_arrays(os::Bytes results);
@@ -40,6 +40,6 @@ bool has_arrays(os::Bytes results);
 Result<Batch> decode_batch(os::Bytes bytes, const Rebuild& rebuild);
 Result<List> decode_results(os::Bytes bytes, const Rebuild& rebuild);
 /// Errors          bad_message, with the reason as subject.
-Result<Failure> decode_failure(os::Bytes bytes);
+Result<TaskFailure> decode_failure(os::Bytes bytes);
 
 }  // namespace lastref::backends

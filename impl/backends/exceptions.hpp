@@ -16,15 +16,15 @@ Outcome<std::optional<Task>> next_task(const TaskSource& source);
 
 /// The exception that is being handled. Makes no system call: if processes are fibers, none may be
 /// switched in the middle of a handler.
-Failure current_failure() noexcept;
+TaskFailure current_failure() noexcept;
 
 /// The same, with the place where it was caught.
-Failure with_context(Failure failure, const char* where) noexcept;
+TaskFailure with_context(TaskFailure failure, const char* where) noexcept;
 
 /// The exception of `body`, as a failure; none if it threw nothing.
 template <typename Body>
-std::optional<Failure> catch_as_failure(Body body, const char* where) noexcept {
-  std::optional<Failure> thrown;
+std::optional<TaskFailure> catch_as_failure(Body body, const char* where) noexcept {
+  std::optional<TaskFailure> thrown;
   try {
     body();
   } catch (...) {

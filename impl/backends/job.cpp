@@ -94,9 +94,9 @@ void Job::run_callback() {
   }
   BatchOutcome outcome;
   if (auto thrown = catch_as_failure([&] { outcome = outcome_of(reply_); }, "results")) {
-    outcome = tl::unexpected<Failure>(*std::move(thrown));
+    outcome = tl::unexpected<TaskFailure>(*std::move(thrown));
   }
-  reply_ = Failure();
+  reply_ = TaskFailure();
   call_back(std::exchange(callback_, nullptr), outcome);
   const os::MonitorLock held(*home_->monitor);
   outcome_ = std::move(outcome);
@@ -110,16 +110,16 @@ void Job::run_callback() {
 }
 
 BatchOutcome Job::outcome_of(const Reply& reply) const {
-  if (const auto* failure = std::get_if<Failure>(&reply)) {
-    return tl::unexpected<Failure>(*failure);
+  if (const auto* failure = std::get_if<TaskFailure>(&reply)) {
+    return tl::unexpected<TaskFailure>(*failure);
   }
   const Answer& answer = std::get<Answer>(reply);
   if (answer.kind == MessageKind::results) {
     Result<List> results = decode_results(answer.body, home_->rebuild);
     return results ? BatchOutcome(*std::move(results)) : failed(std::move(results).error());
   }
-  Result<Failure> failure = decode_failure(answer.body);
-  return tl::unexpected<Failure>(failure ? *std::move(failure) : Failure(failure.error()));
+  Result<TaskFailure> failure = decode_failure(answer.body);
+  return tl::unexpected<TaskFailure>(failure ? *std::move(failure) : TaskFailure(failure.error()));
 }
 
 /// Turning a small result into values takes no longer than reading it.

@@ -42,7 +42,7 @@ struct Answer {
 };
 
 /// Or the reason why there will never be one.
-using Reply = std::variant<Answer, Failure>;
+using Reply = std::variant<Answer, TaskFailure>;
 
 /// The tasks of a batch, described for people.
 struct TasksOfBatch {
@@ -55,7 +55,7 @@ TasksOfBatch tasks_of(const Batch& batch);
 /// In the format of TerminatedWorker.
 std::string describe(const TasksOfBatch& tasks);
 
-class Job final : public Future {
+class Job final : public BatchFuture {
  public:
   Job(std::shared_ptr<JobsHome> home, Callback callback, bool callback_is_nonblocking) noexcept
       : home_(std::move(home)),

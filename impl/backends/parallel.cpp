@@ -154,7 +154,7 @@ Outcome<List> Parallel::run_one(const TaskSource& source) {
   }
   Outcome<List> outcome;
   if (auto thrown = backends::catch_as_failure([&] { outcome = run_begun(source); }, "a call")) {
-    outcome = tl::unexpected<Failure>(*std::move(thrown));
+    outcome = tl::unexpected<TaskFailure>(*std::move(thrown));
   }
   state.set_call(nullptr);
   if (!outcome) {
@@ -183,7 +183,7 @@ Outcome<List> Parallel::run(const TaskSource& source) {
   if (auto thrown = backends::catch_as_failure([&] { outcome = run_one(source); }, "a call")) {
     // There was no memory; the next call must not use workers that still run.
     state_->works = nullptr;
-    outcome = tl::unexpected<Failure>(*std::move(thrown));
+    outcome = tl::unexpected<TaskFailure>(*std::move(thrown));
   }
   const os::MonitorLock held(*state_->monitor);
   state_->is_busy = false;

@@ -44,7 +44,7 @@ Status check_made(const StatePtr& state) noexcept {
 }
 
 /// The error of a call for which there was no memory.
-inline tl::unexpected<Failure> no_memory() noexcept {
+inline tl::unexpected<TaskFailure> no_memory() noexcept {
   return failed(error_about(std::errc::not_enough_memory, "a batch"));
 }
 
@@ -77,7 +77,7 @@ inline void call_back(Callback callback, BatchOutcome& outcome) noexcept {
     return;
   }
   if (auto thrown = catch_as_failure([&] { callback(outcome); }, "a callback")) {
-    outcome = tl::unexpected<Failure>(*std::move(thrown));
+    outcome = tl::unexpected<TaskFailure>(*std::move(thrown));
   }
 }
 
@@ -93,7 +93,7 @@ struct FuturesHome {
   std::unique_ptr<os::Monitor> monitor;
 };
 
-class PoolFuture : public Future {
+class PoolFuture : public BatchFuture {
  public:
   PoolFuture(std::shared_ptr<FuturesHome> home, Callback callback) noexcept
       : home_(std::move(home)), callback_(std::move(callback)) {}

@@ -18,10 +18,10 @@ constexpr std::chrono::milliseconds short_job_max{1};
 constexpr std::chrono::seconds exit_grace{1};
 
 /// The same, if there is memory for it.
-Failure copy_of(const Failure& failure) noexcept {
-  Failure copy = Error{.code = std::errc::not_enough_memory, .subject = {}};
+TaskFailure copy_of(const TaskFailure& failure) noexcept {
+  TaskFailure copy = Error{.code = std::errc::not_enough_memory, .subject = {}};
   static_cast<void>(os::had_memory([&] {
-    Failure whole = failure;
+    TaskFailure whole = failure;
     copy = std::move(whole);
   }));
   return copy;
@@ -91,10 +91,10 @@ Outcome<FuturePtr> ProcessPool::send(const Batch& batch,
   Jobs jobs(1, job);
   const os::MonitorLock held(*monitor_);
   if (ending_) {
-    return tl::unexpected<Failure>(canceled_outcome().error());
+    return tl::unexpected<TaskFailure>(canceled_outcome().error());
   }
   if (broken_) {
-    return tl::unexpected<Failure>(*broken_);
+    return tl::unexpected<TaskFailure>(*broken_);
   }
   job->number = next_number_++;
   set_numbers(job->message, std::as_bytes(std::span(&job->number, 1)));
@@ -345,7 +345,7 @@ void ProcessPool::run(std::size_t at) {
 }
 
 /// The pool cannot continue. Only the leader ends it; the other thread only kills the workers.
-void ProcessPool::fail_pool(std::size_t at, const Failure& failure) {
+void ProcessPool::fail_pool(std::size_t at, const TaskFailure& failure) {
   {
     const os::MonitorLock held(*monitor_);
     if (!may_lead(at)) {
@@ -634,7 +634,7 @@ bool ProcessPool::read(std::size_t at, WorkerProcess& worker) {
 /// False if the worker is no longer trusted.
 bool ProcessPool::handle_message(WorkerProcess& worker, const Message& message) {
   if (message.kind == MessageKind::gave_up) {
-    const Result<Failure> why = decode_failure(message.body);
+    const Result<TaskFailure> why = decode_failure(message.body);
     const Error* const error = why ? std::get_if<Error>(&*why) : nullptr;
     const os::MonitorLock held(*monitor_);
     if (error != nullptr && error->code != std::errc::not_enough_memory) {
@@ -704,7 +704,7 @@ bool ProcessPool::reap(std::size_t at, WorkerProcess& worker) {
     return false;
   }
   TerminatedWorker dead{.pid = worker.pid, .exit = reaped.exit, .reason = std::move(worker.reason)};
-  Failure failure;
+  TaskFailure failure;
   {
     const os::MonitorLock held(*monitor_);
     if (!worker.in_flight.empty()) {
@@ -728,7 +728,7 @@ bool ProcessPool::reap(std::size_t at, WorkerProcess& worker) {
 }
 
 /// Fails all jobs at once, and then ends all workers.
-void ProcessPool::break_down(const Failure& failure) {
+void ProcessPool::break_down(const TaskFailure& failure) {
   Jobs jobs;
   bool kills = false;
   {

@@ -121,7 +121,7 @@ class ProcessPool {
   void serve(std::size_t at);
   Next next(std::size_t at, JobPtr& job);
   void drain(IoThread& io_thread);
-  void fail_pool(std::size_t at, const Failure& failure);
+  void fail_pool(std::size_t at, const TaskFailure& failure);
   void listen(std::size_t at);
 
   // Called by the leader.
@@ -135,7 +135,7 @@ class ProcessPool {
   void mark_corrupt(WorkerProcess& worker, Error trouble);
   bool reap(std::size_t at, WorkerProcess& worker);
   void kill_overdue();
-  void break_down(const Failure& failure);
+  void break_down(const TaskFailure& failure);
   void finish(Jobs job, Reply reply);
 
   Parts parts_;
@@ -149,7 +149,7 @@ class ProcessPool {
   std::deque<std::weak_ptr<PendingWork>> pending_work_
       LASTREF_GUARDED_BY(*monitor_);  ///< Each once.
   std::uint64_t next_number_ LASTREF_GUARDED_BY(*monitor_) = 1;
-  std::optional<Failure> broken_ LASTREF_GUARDED_BY(*monitor_);
+  std::optional<TaskFailure> broken_ LASTREF_GUARDED_BY(*monitor_);
   bool canceled_ LASTREF_GUARDED_BY(*monitor_) = false;
   bool ending_ LASTREF_GUARDED_BY(*monitor_) = false;
   bool is_down_ LASTREF_GUARDED_BY(*monitor_) = false;  ///< A thread ends the workers.

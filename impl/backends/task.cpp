@@ -32,17 +32,14 @@ std::string current_type() {
 }
 
 /// The exception that is being handled, if there is memory to describe it.
-Failure caught_here() {
+TaskFailure caught_here() {
   try {
     throw;
   } catch (const Interrupt&) {
     return WorkerInterrupt();
   } catch (const std::bad_alloc&) {
     return Error{.code = std::errc::not_enough_memory, .subject = {}};
-  } catch (const tl::bad_expected_access<Error>& thrown) {
-    return TransportableException{
-        .type = current_type(), .message = describe(thrown.error()), .where = {}};
-  } catch (const tl::bad_expected_access<Failure>& thrown) {
+  } catch (const tl::bad_expected_access<TaskFailure>& thrown) {
     return TransportableException{
         .type = current_type(), .message = describe(thrown.error()), .where = {}};
   } catch (const std::exception& thrown) {
@@ -54,7 +51,7 @@ Failure caught_here() {
   }
 }
 
-tl::unexpected<Failure> caught_at(Failure failure, std::string where) {
+tl::unexpected<TaskFailure> caught_at(TaskFailure failure, std::string where) {
   if (auto* thrown = std::get_if<TransportableException>(&failure)) {
     thrown->where = std::move(where);
   } else if (auto* interrupt = std::get_if<WorkerInterrupt>(&failure)) {
@@ -62,7 +59,7 @@ tl::unexpected<Failure> caught_at(Failure failure, std::string where) {
   } else if (auto* error = std::get_if<Error>(&failure)) {
     error->subject = std::move(where);
   }
-  return tl::unexpected<Failure>(std::move(failure));
+  return tl::unexpected<TaskFailure>(std::move(failure));
 }
 
 /// The references of a session for which there was no memory.
@@ -189,7 +186,7 @@ Error Arguments::mismatch(std::size_t index, std::string_view expected) const {
   return {.code = std::errc::invalid_argument, .subject = which + ": " + observed};
 }
 
-std::string describe(const Failure& failure) {
+std::string describe(const TaskFailure& failure) {
   return std::visit(Describe(), failure);
 }
 
@@ -202,7 +199,7 @@ Outcome<Value> call_safely(const Functions& functions,
     return failed({.code = std::errc::function_not_supported,
                    .subject = "no function is registered as \"" + task.function + '"'});
   }
-  Failure thrown;
+  TaskFailure thrown;
   try {
     Result<Value> result = (*function)(context, Arguments(task.function, task.arguments));
     if (!result) {
@@ -221,7 +218,7 @@ Outcome<Value> call_safely(const Functions& functions,
 }
 
 Outcome<std::optional<Task>> backends::next_task(const TaskSource& source) {
-  Failure thrown;
+  TaskFailure thrown;
   try {
     return source();
   } catch (...) {
@@ -230,7 +227,7 @@ Outcome<std::optional<Task>> backends::next_task(const TaskSource& source) {
   return caught_at(std::move(thrown), "the source of tasks");
 }
 
-Failure backends::current_failure() noexcept {
+TaskFailure backends::current_failure() noexcept {
   try {
     return caught_here();
   } catch (...) {
@@ -238,7 +235,7 @@ Failure backends::current_failure() noexcept {
   }
 }
 
-Failure backends::with_context(Failure failure, const char* where) noexcept {
+TaskFailure backends::with_context(TaskFailure failure, const char* where) noexcept {
   try {
     return caught_at(std::move(failure), where).value();
   } catch (...) {
@@ -278,7 +275,7 @@ Outcome<List> call_each(const Functions& functions,
       after_each();
     }
     if (!result) {
-      return tl::unexpected<Failure>(std::move(result).error());
+      return tl::unexpected<TaskFailure>(std::move(result).error());
     }
     results.push_back(*std::move(result));
     task.arguments.clear();
@@ -296,7 +293,7 @@ Outcome<List> call_all(const Functions& functions,
   // Only the results can lack memory here.
   if (auto thrown = backends::catch_as_failure(
           [&] { outcome = call_each(functions, context, batch, after_each); }, "a batch")) {
-    return tl::unexpected<Failure>(*std::move(thrown));
+    return tl::unexpected<TaskFailure>(*std::move(thrown));
   }
   return outcome;
 }

@@ -35,7 +35,7 @@ Outcome<FuturePtr> ThreadPool::submit(Batch batch, Callback callback) {
     auto future = std::make_shared<PoolFuture>(home_, std::move(callback));
     const os::MonitorLock held(*monitor_);
     if (ending_) {
-      return tl::unexpected<Failure>(canceled_outcome().error());
+      return tl::unexpected<TaskFailure>(canceled_outcome().error());
     }
     queue_.push_back({.batch = std::move(batch), .future = future});
     monitor_->notify_all();

@@ -232,7 +232,7 @@ class Worker {
         os::limits_of(os_),
         MessageKind::failed,
         numbers,
-        backends::encode_failure(Failure(os::no_memory("a batch").value())));
+        backends::encode_failure(TaskFailure(os::no_memory("a batch").value())));
   }
 
   /// When it returns, nothing of the batch is left here except what a task has kept.
@@ -244,7 +244,7 @@ class Worker {
           [&](const Array& array) { return is_senders ? array : array.read_only(); });
     });
     if (!batch) {
-      return {MessageKind::failed, backends::encode_failure(Failure(batch.error()))};
+      return {MessageKind::failed, backends::encode_failure(TaskFailure(batch.error()))};
     }
     const Outcome<List> outcome =
         call_all(functions_, {.session = session_}, *std::move(batch), [&] { check_process(); });
@@ -254,7 +254,7 @@ class Worker {
     Result<backends::Encoded> encoded = backends::encode_results(
         *outcome, [&](const Array& array) { return backward_.reduce(array); });
     if (!encoded) {
-      return {MessageKind::failed, backends::encode_failure(Failure(encoded.error()))};
+      return {MessageKind::failed, backends::encode_failure(TaskFailure(encoded.error()))};
     }
     return {MessageKind::results, std::move(encoded->bytes)};
   }
@@ -290,11 +290,11 @@ Status join_and_serve(os::Os& os,
   Descriptors given(os);
   ignore_interrupts(os);
   // Made while there is memory.
-  backends::WholeMessage why =
-      backends::whole_message(os::limits_of(os),
-                              MessageKind::gave_up,
-                              {},
-                              backends::encode_failure(Failure(os::no_memory("a worker").value())));
+  backends::WholeMessage why = backends::whole_message(
+      os::limits_of(os),
+      MessageKind::gave_up,
+      {},
+      backends::encode_failure(TaskFailure(os::no_memory("a worker").value())));
   Status served = os::within_memory("a worker", [&]() -> Status {
     LASTREF_TRY(watch, Watch::start(os, std::move(given.parent), std::move(given.leash)));
     LASTREF_TRY(session, join());
@@ -308,7 +308,7 @@ Status join_and_serve(os::Os& os,
       why = backends::whole_message(os::limits_of(os),
                                     MessageKind::gave_up,
                                     {},
-                                    backends::encode_failure(Failure(served.error())));
+                                    backends::encode_failure(TaskFailure(served.error())));
     }
     given.results.post(std::move(why));
     static_cast<void>(given.results.flush());

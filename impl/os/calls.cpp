@@ -108,11 +108,18 @@ std::string describe(const Error& error) {
     what += ' ';
   }
   what += error.subject;
+  if (error.code == std::errc{} || (error.code == std::errc::owner_dead && !what.empty())) {
+    return what;  // What a task threw, or how its worker died.
+  }
   std::string why = std::make_error_code(error.code).message();
   if (const std::string_view limit = limit_behind(error); !limit.empty()) {
     why += " (" + std::string(limit) + ')';
   }
   return what.empty() ? why : what + ": " + why;
+}
+
+std::string Error::what() const {
+  return describe(*this);
 }
 
 std::span<const ProbeRow> probe_rows() noexcept {

@@ -29,16 +29,16 @@ namespace lastref {
 
 /// The results of a batch, one per task, or the reason why there are none.
 using BatchOutcome = Outcome<List>;
-/// It may move the results out: the batch's Future, which is ready later, has what remains.
+/// It may move the results out: the batch's BatchFuture, which is ready later, has what remains.
 using Callback = std::function<void(BatchOutcome&)>;
 
 /// Results that are not available yet.
-class Future {
+class BatchFuture {
  public:
-  Future() = default;
-  Future(const Future&) = delete;
-  Future& operator=(const Future&) = delete;
-  virtual ~Future() = default;
+  BatchFuture() = default;
+  BatchFuture(const BatchFuture&) = delete;
+  BatchFuture& operator=(const BatchFuture&) = delete;
+  virtual ~BatchFuture() = default;
 
   /// Waits for the outcome. There is one eventually, whatever happens to the pool and its workers.
   /// The batch's callback has returned by then; this thread may be the one that calls it.
@@ -47,12 +47,12 @@ class Future {
   virtual bool is_ready() const = 0;
 };
 
-using FuturePtr = std::shared_ptr<Future>;
+using FuturePtr = std::shared_ptr<BatchFuture>;
 
-/// A Future that needs no waiting.
+/// A BatchFuture that needs no waiting.
 ///
 /// Source          joblib _parallel_backends.py, ImmediateResult.
-class ImmediateResult final : public Future {
+class ImmediateResult final : public BatchFuture {
  public:
   ImmediateResult() = default;
   explicit ImmediateResult(BatchOutcome outcome) : outcome_(std::move(outcome)) {}

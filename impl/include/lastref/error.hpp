@@ -1,6 +1,9 @@
-// Result: a value or an Error. Nothing in lastref throws; errors travel as values.
+// Result: a value or an Error. Errors travel as values: lastref throws only if a program asks a
+// Result without a value for its value.
 #pragma once
 
+#include <concepts>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -20,7 +23,23 @@ struct Error {
   bool injected = false;   ///< Evidence for reports. Product code never branches on it.
 
   bool operator==(const Error&) const = default;
+
+  /// As `describe`.
+  std::string what() const;
 };
+
+/// Thrown by `value()` of a Result that has none. Its what() describes the error.
+class Failure : public std::runtime_error {
+ public:
+  explicit Failure(Error error);
+
+  const Error& error() const noexcept { return error_; }
+
+ private:
+  Error error_;
+};
+
+[[noreturn]] void throw_failure(const Error& error);
 
 /// A tl::expected that the compiler does not let a caller drop. Its copies throw if an allocation
 /// fails; those of tl::expected end the program.
@@ -50,7 +69,26 @@ class [[nodiscard]] Expected : public tl::expected<T, E> {
   Expected(Unmarked&& unmarked) noexcept(std::is_nothrow_move_constructible_v<Unmarked>)
       : Unmarked(std::move(unmarked)) {}
 
+  /// Throws Failure if there is an Error instead.
+  decltype(auto) value() & { return checked(*this); }
+  decltype(auto) value() const& { return checked(*this); }
+  decltype(auto) value() && { return checked(std::move(*this)); }
+
  private:
+  template <typename Self>
+  static decltype(auto) checked(Self&& self) {
+    if (!self) {
+      if constexpr (std::same_as<E, Error>) {
+        throw_failure(self.error());
+      } else {
+        throw tl::bad_expected_access<E>(self.error());
+      }
+    }
+    if constexpr (!std::is_void_v<T>) {
+      return *std::forward<Self>(self);
+    }
+  }
+
   /// Only moves into it, which needs no memory.
   static Unmarked copy_of(const Unmarked& other) {
     if (!other) {
@@ -109,6 +147,10 @@ Status status_of(Result<T>&& result) noexcept {
 
 /// One line for the user: the operation, its subject, and the kernel's error.
 std::string describe(const Error& error);
+
+/// Writes the name of the program and the error on standard error, and returns an exit code for
+/// `main`.
+int fail(const Error& error) noexcept;
 
 [[noreturn]] void assertion_failed(const char* condition, const char* file, int line) noexcept;
 

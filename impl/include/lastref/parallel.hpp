@@ -76,8 +76,8 @@ class Parallel {
 
   /// Runs all tasks. Results are in the order of the tasks; the first failure aborts the rest.
   ///
-  /// Errors          the first Failure of a task; Error: device_or_resource_busy: another call is
-  ///                 running; invalid_argument: n_jobs, batch_size or pre_dispatch is 0;
+  /// Errors          the first TaskFailure of a task; Error: device_or_resource_busy: another call
+  ///                 is running; invalid_argument: n_jobs, batch_size or pre_dispatch is 0;
   ///                 operation_canceled: aborted; operation_not_permitted: the object belongs to
   ///                 another process; not_enough_memory; errors of configure, start_call and
   ///                 apply_async. Nothing of the call remains, and you can make the next call.

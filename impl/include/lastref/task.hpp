@@ -170,17 +170,17 @@ struct TerminatedWorker {
 };
 
 /// The reason why there are no results.
-using Failure = std::variant<Error, TransportableException, WorkerInterrupt, TerminatedWorker>;
+using TaskFailure = std::variant<Error, TransportableException, WorkerInterrupt, TerminatedWorker>;
 
 /// One line for people.
-std::string describe(const Failure& failure);
+std::string describe(const TaskFailure& failure);
 
 template <typename T>
-using Outcome = Expected<T, Failure>;
+using Outcome = Expected<T, TaskFailure>;
 
 /// An Error, as the failure of an Outcome.
-inline tl::unexpected<Failure> failed(Error error) {
-  return tl::unexpected<Failure>(Failure(std::move(error)));
+inline tl::unexpected<TaskFailure> failed(Error error) {
+  return tl::unexpected<TaskFailure>(TaskFailure(std::move(error)));
 }
 
 /// The position of a task in its batch, for messages.

@@ -98,7 +98,7 @@ Batch any_batch() {
   return batch;
 }
 
-Failure any_failure() {
+TaskFailure any_failure() {
   switch (*rc::gen::inRange(0, 4)) {
     case 0:
       return Error{.code = static_cast<std::errc>(*rc::gen::arbitrary<int>()),
@@ -137,7 +137,7 @@ RC_GTEST_PROP(CodecProperties, batches_arrive_as_they_were_B5, ()) {
 }
 
 RC_GTEST_PROP(CodecProperties, failures_arrive_as_they_were_B7, ()) {
-  const Failure failure = any_failure();
+  const TaskFailure failure = any_failure();
   RC_ASSERT(must(decode_failure(encode_failure(failure))) == failure);
 }
 

@@ -49,7 +49,7 @@ void PrintTo(const Value& value, std::ostream* out) {
   std::visit(Print{*out}, value.content());
 }
 
-void PrintTo(const Failure& failure, std::ostream* out) {
+void PrintTo(const TaskFailure& failure, std::ostream* out) {
   *out << describe(failure);
 }
 

@@ -21,7 +21,7 @@
 namespace lastref {
 
 void PrintTo(const Value& value, std::ostream* out);
-void PrintTo(const Failure& failure, std::ostream* out);
+void PrintTo(const TaskFailure& failure, std::ostream* out);
 void PrintTo(BackendKind kind, std::ostream* out);
 
 }  // namespace lastref

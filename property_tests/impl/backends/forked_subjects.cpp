@@ -340,7 +340,8 @@ std::unique_ptr<Subject> make(World& world) {
 
 const std::vector<std::pair<std::string, std::string>> backend_class = {
     {"ParallelBackend", "backend.hpp"}};
-const std::vector<std::pair<std::string, std::string>> future_class = {{"Future", "backend.hpp"}};
+const std::vector<std::pair<std::string, std::string>> future_class = {
+    {"BatchFuture", "backend.hpp"}};
 const std::vector<std::pair<std::string, std::string>> cache_class = {
     {"SlotCache", "slot_cache.hpp"}};
 const std::vector<std::pair<std::string, std::string>> parallel_class = {

@@ -91,7 +91,7 @@ Result<Value> value_of_error(const TaskContext& context, Arguments arguments) {
   return refuse(context, arguments).value();
 }
 Result<Value> value_of_failure(const TaskContext&, Arguments) {
-  return Outcome<Value>(tl::unexpected<Failure>(WorkerInterrupt{.where = "there"})).value();
+  return Outcome<Value>(tl::unexpected<TaskFailure>(WorkerInterrupt{.where = "there"})).value();
 }
 /// {array or a list with one}: stores 7 in its first byte.
 Result<Value> store(const TaskContext&, Arguments arguments) {

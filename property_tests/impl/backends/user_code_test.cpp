@@ -349,7 +349,7 @@ TEST_F(Served, with_the_true_cause_is_a_worker_that_can_start_no_thread_E13_B9) 
   pretend::set_variable(no_threads, "");
   // The worker may have died before it gets the job.
   const auto sent = backend->apply_async({{"square", {3}}}, {});
-  const Failure failure = sent ? (*sent)->get().error() : sent.error();
+  const TaskFailure failure = sent ? (*sent)->get().error() : sent.error();
   EXPECT_EQ(std::get<TerminatedWorker>(failure).exit, (os::ChildExit{.code = 2, .killed = false}));
   EXPECT_THAT(std::get<TerminatedWorker>(failure).reason, testing::HasSubstr("thread"));
 }

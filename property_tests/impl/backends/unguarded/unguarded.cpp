@@ -33,19 +33,19 @@ int count_process() {
   return lines;
 }
 
-Failure use(os::Os& os, const std::string& what) {
+TaskFailure use(os::Os& os, const std::string& what) {
   const Session session = Session::lead(os);
   if (what == "cache") {
     const auto cache = MultiprocessFileCache::make(os, session.references, 10);
-    return cache ? Failure() : Failure(cache.error());
+    return cache ? TaskFailure() : TaskFailure(cache.error());
   }
   if (what == "pool") {
     Parallel parallel(session, std::make_shared<Functions>(), {.n_jobs = 2});
     const auto results = parallel.run({{"one", {}}, {"two", {}}});
-    return results ? Failure() : results.error();
+    return results ? TaskFailure() : results.error();
   }
   const auto tree = session.tree();
-  return tree ? Failure() : Failure(tree.error());
+  return tree ? TaskFailure() : TaskFailure(tree.error());
 }
 
 const int before_main = variable(use_variable) == "static" ? use_unguarded("session") : 0;
@@ -62,7 +62,7 @@ int use_unguarded(const std::string& what) {
   if (number > processes_max || then == "leaves") {
     return 3;
   }
-  const Failure failure = use(this_os(), what);
+  const TaskFailure failure = use(this_os(), what);
   std::fprintf(stderr, "%s\n", describe(failure).c_str());
   if (then == "stays") {
     lead_group();
