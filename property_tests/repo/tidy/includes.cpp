@@ -59,7 +59,7 @@ std::vector<Room> all_rooms() {
        .doors = {"impl/os", "impl/array", "impl/tracker", "impl/resources"},
        .inside = {"impl/os", "impl/array"}},
       {.path = "impl/cache",
-       .doors = {"impl/os", "impl/tracker", "impl/resources"},
+       .doors = {"impl/os", "impl/array", "impl/tracker", "impl/resources"},
        .inside = {"impl/os"}},
       {.path = "impl/backends",
        .doors = {"impl/os", "impl/array", "impl/tracker", "impl/resources", "impl/reducers"},
@@ -106,6 +106,7 @@ constexpr std::array doors = {
     Door{"thread_safety.hpp", "impl/os"},
     Door{"array.hpp", "impl/array"},
     Door{"backend.hpp", "impl/backends"},
+    Door{"codec.hpp", "impl/array"},
     Door{"dtype.hpp", "impl/array"},
     Door{"memory.hpp", "impl/array"},
     Door{"npy.hpp", "impl/array"},
@@ -123,6 +124,7 @@ constexpr std::array doors = {
     Door{"temporary_resources.hpp", "impl/resources"},
     Door{"tracker.hpp", "impl/tracker"},
     Door{"tracker_client.hpp", "impl/tracker"},
+    Door{"view.hpp", "impl/array"},
     Door{"weak_array_key_map.hpp", "impl/array"},
 };
 
