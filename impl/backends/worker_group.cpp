@@ -19,7 +19,9 @@ constexpr std::chrono::milliseconds look_again{10};
 
 }  // namespace
 
-Result<WorkerGroup> WorkerGroup::start(const Session& session, unsigned count) {
+Result<WorkerGroup> WorkerGroup::start(const Session& session,
+                                       unsigned count,
+                                       const Environment& environment) {
   os::Os& os = *session.os;
   LASTREF_TRY(tree, session.tree());
   LASTREF_TRY(self, os.open_process(os.process_id()));
@@ -31,8 +33,8 @@ Result<WorkerGroup> WorkerGroup::start(const Session& session, unsigned count) {
   const os::UniqueFd leash_there(os, leash.read);
   group.leash_ = os::UniqueFd(os, leash.write);
   for (unsigned number = 1; number <= count; ++number) {
-    LASTREF_CHECK(
-        group.spawn_worker(session, tree, {.process = self, .leash = leash_there.get()}, number));
+    LASTREF_CHECK(group.spawn_worker(
+        session, tree, {.process = self, .leash = leash_there.get()}, number, environment));
   }
   return group;
 }
@@ -40,7 +42,8 @@ Result<WorkerGroup> WorkerGroup::start(const Session& session, unsigned count) {
 Status WorkerGroup::spawn_worker(const Session& session,
                                  const std::string& tree,
                                  Parent parent,
-                                 unsigned number) {
+                                 unsigned number,
+                                 const Environment& environment) {
   os::Os& os = *session.os;
   LASTREF_TRY(jobs, os.make_pipe());
   os::UniqueFd jobs_there(os, jobs.read);
@@ -49,6 +52,8 @@ Status WorkerGroup::spawn_worker(const Session& session,
   os::UniqueFd results_there(os, results.write);
   Inbox results_here(os, os::UniqueFd(os, results.read));
   auto worker = std::make_unique<WorkerProcess>();
+  Environment variables = environment;
+  variables.emplace_back(worker::marker, worker::entry_point);
   LASTREF_TRY(child,
               os.spawn({.entry = worker::entry_point,
                         .arguments = {tree, std::to_string(number)},
@@ -57,7 +62,7 @@ Status WorkerGroup::spawn_worker(const Session& session,
                                 {.here = parent.process, .number_there = worker::parent_fd},
                                 {.here = parent.leash, .number_there = worker::leash_fd}},
                         .blocked = {os::Signal::interrupt},
-                        .environment = {{worker::marker, worker::entry_point}}}));
+                        .environment = std::move(variables)}));
   worker->pid = child.pid;
   worker->process = os::UniqueFd(os, child.process);
   worker->jobs = std::move(jobs_here);

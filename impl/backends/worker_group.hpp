@@ -5,6 +5,8 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <lastref/task.hpp>
@@ -33,10 +35,15 @@ struct WorkerProcess {
 
 class WorkerGroup {
  public:
+  /// Variables that workers have in addition to those of this process.
+  using Environment = std::vector<std::pair<std::string, std::string>>;
+
   /// Starts all of them, or none.
   ///
   /// Errors          of make_pipe, open_process, spawn or the session's tree. No worker is left.
-  static Result<WorkerGroup> start(const Session& session, unsigned count);
+  static Result<WorkerGroup> start(const Session& session,
+                                   unsigned count,
+                                   const Environment& environment = {});
 
   WorkerGroup(WorkerGroup&&) noexcept = default;
   WorkerGroup& operator=(WorkerGroup&&) noexcept = default;
@@ -73,7 +80,8 @@ class WorkerGroup {
   Status spawn_worker(const Session& session,
                       const std::string& tree,
                       Parent parent,
-                      unsigned number);
+                      unsigned number,
+                      const Environment& environment);
   void report_unkillable(const WorkerProcess& worker) noexcept;
   /// Polls up to this often if there is no memory for it.
   bool wait_for_deaths(std::chrono::nanoseconds timeout, int polls) noexcept;

@@ -1,10 +1,24 @@
 // owners: see owners.hpp. All calls here go through the Os that the owner was given.
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include <lastref/kernel_os.hpp>
+#include <lastref/message.hpp>
 #include <lastref/owners.hpp>
 
 #include "impl/os/within_memory.hpp"
 
 namespace lastref::os {
 namespace {
+
+/// Never destroyed: another thread may be calling it.
+struct MessageHook {
+  std::function<void(const Message&)> call;
+  std::uint64_t process;
+  const MessageHook* previous;
+};
+std::atomic<const MessageHook*> message_hook = nullptr;
 
 /// Calls `write_some(remaining bytes, bytes so far)` until all of `bytes` is written.
 template <typename WriteSome>
@@ -151,6 +165,11 @@ Status write_all_at(Os& os, Fd fd, Bytes bytes, std::uint64_t offset) noexcept {
 }
 
 void report_quietly(Os& os, std::string_view line) noexcept {
+  const MessageHook* const hook = message_hook.load();
+  if (hook != nullptr && hook->call && hook->process == os.process_token()) {
+    hook->call({.text = line.substr(0, line.find_last_not_of('\n') + 1)});
+    return;
+  }
   const std::uint64_t dropped = os.dropped_messages.exchange(0);
   std::string message;
   const bool is_whole = had_memory([&] {
@@ -188,3 +207,14 @@ Status discard(Os& os, const PathAt& where) noexcept {
 }
 
 }  // namespace lastref::os
+
+namespace lastref {
+
+void on_message(std::function<void(const Message&)> hook) {
+  const auto* previous = os::message_hook.load();
+  const auto* made = new os::MessageHook{std::move(hook), os::KernelOs().process_token(), previous};
+  while (!os::message_hook.compare_exchange_weak(previous, made)) {
+  }
+}
+
+}  // namespace lastref

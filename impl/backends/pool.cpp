@@ -1,0 +1,104 @@
+#include <atomic>
+#include <cstdlib>
+#include <string>
+
+#include <lastref/kernel_os.hpp>
+#include <lastref/pool.hpp>
+#include <lastref/worker.hpp>
+
+#include "impl/backends/pool_future.hpp"
+#include "impl/backends/task_pool.hpp"
+#include "impl/os/within_memory.hpp"
+
+namespace lastref {
+namespace {
+
+std::atomic<bool> is_initialised = false;
+
+Status check_initialised() {
+  return is_initialised
+             ? ok()
+             : failure(std::errc::operation_not_permitted,
+                       "main has to call lastref::init(argc, argv) before a pool is used");
+}
+
+}  // namespace
+
+void init(int argc, char** argv) {
+  auto& os = os::KernelOs::of_process({.program = this_program});
+  is_initialised = true;
+  const std::vector<std::string> arguments(argv, argv + argc);
+  // Never destroyed: what a task has kept may be used until the end of the process.
+  static const auto& functions = *new std::shared_ptr<const Functions>(typed_functions());
+  if (const auto code = run_if_spawned(os, *functions, arguments)) {
+    std::exit(*code);
+  }
+}
+
+Tasks::~Tasks() {
+  if (!group_) {
+    return;
+  }
+  if (pool_->is_ours()) {
+    pool_->close(*group_);
+  } else {
+    backends::keep_for_good(std::move(pool_));  // As Pool does.
+  }
+}
+
+void Tasks::add(std::size_t index, Writer own) {
+  pool_->add(group_, index, std::move(own));
+}
+
+bool Tasks::is_hungry() const {
+  return pool_->is_hungry(*group_);
+}
+
+std::optional<Tasks::Finished> Tasks::next() {
+  return pool_->next(*group_);
+}
+
+bool Tasks::wait_for(std::chrono::nanoseconds timeout) {
+  return pool_->wait_for(*group_, timeout);
+}
+
+void Tasks::cancel() {
+  pool_->cancel(*group_);
+}
+
+Pool::Pool(PoolOptions options) {
+  static_cast<void>(
+      os::had_memory([&] { pool_ = std::make_shared<backends::TaskPool>(std::move(options)); }));
+}
+
+Pool::~Pool() {
+  if (!pool_) {
+    return;
+  }
+  if (pool_->is_ours()) {
+    pool_->end();
+  } else {
+    backends::keep_for_good(std::move(pool_));  // Its thread is not in this process.
+  }
+}
+
+Result<Tasks> Pool::begin(const TypedFunction& function,
+                          std::optional<Writer> shared,
+                          std::optional<TaskOptions> options) {
+  return os::within_memory("a pool", [&]() -> Result<Tasks> {
+    LASTREF_CHECK(check_initialised());
+    LASTREF_CHECK(backends::check_made(pool_));
+    LASTREF_TRY(group, pool_->begin(function, std::move(shared), options));
+    return Tasks(pool_, std::move(group));
+  });
+}
+
+Result<Array> Pool::zeros_of(DType dtype, Shape shape) {
+  return os::within_memory("an array", [&]() -> Result<Array> {
+    LASTREF_CHECK(check_initialised());
+    LASTREF_CHECK(backends::check_made(pool_));
+    return pool_->zeros(std::move(dtype), std::move(shape));
+  });
+}
+
+}  // namespace lastref

@@ -1,0 +1,149 @@
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <map>
+
+#include <lastref/task.hpp>
+#include <lastref/typed_function.hpp>
+
+#include "impl/backends/typed_call.hpp"
+#include "impl/os/wire.hpp"
+
+namespace lastref {
+namespace {
+
+/// Changed by static initialisation, and by the loader of a shared object.
+std::atomic<const TypedFunction*>& newest() noexcept {
+  static std::atomic<const TypedFunction*> first = nullptr;
+  return first;
+}
+
+/// What a worker has received for its tasks.
+struct Received {
+  std::map<std::int64_t, SharedArguments> shared;
+  const TypedFunction* loader = nullptr;
+  std::shared_ptr<void> state;
+};
+
+/// The arrays at the end of a task's arguments.
+std::vector<Array> arrays_from(const Arguments& arguments, std::size_t first) {
+  std::vector<Array> arrays;
+  for (std::size_t index = first; index < arguments.size(); ++index) {
+    if (const Array* array = arguments[index].get_if<Array>()) {
+      arrays.push_back(*array);
+    }
+  }
+  return arrays;
+}
+
+Status load_state(Received& received, const std::string& id) {
+  if (id.empty() || (received.loader != nullptr && received.loader->id() == id)) {
+    return ok();
+  }
+  for (const TypedFunction* each = TypedFunction::first(); each != nullptr; each = each->next()) {
+    if (each->loader() != nullptr && each->id() == id) {
+      received.state = nullptr;
+      received.state = each->loader()();
+      received.loader = each;
+      return ok();
+    }
+  }
+  return failure(std::errc::function_not_supported, "no state is registered as \"" + id + '"');
+}
+
+/// {group or 0, id of the state's loader, own arguments, arrays...}
+Result<Value> call(const TypedFunction& function, Received& received, const Arguments& arguments) {
+  LASTREF_TRY(group, arguments.as<std::int64_t>(0));
+  LASTREF_TRY(loader, arguments.as<std::string>(1));
+  const auto* own = arguments[2].get_if<ByteString>();
+  if (own == nullptr) {
+    return failure(std::errc::bad_message, "a task without arguments");
+  }
+  LASTREF_CHECK(load_state(received, loader));
+  const std::vector<Array> arrays = arrays_from(arguments, 3);
+  Reader reader(*own, arrays);
+  Invocation with{.own = reader, .state = loader.empty() ? nullptr : received.state.get()};
+  if (const auto found = received.shared.find(group); found != received.shared.end()) {
+    with.shared = &found->second;
+  }
+  Writer result;
+  LASTREF_CHECK(function.body()(with, result));
+  if (result.arrays().empty()) {
+    return Value(std::move(result.bytes()));
+  }
+  List all{Value(std::move(result.bytes()))};
+  for (Array& array : result.arrays()) {
+    all.emplace_back(std::move(array));
+  }
+  return Value(std::move(all));
+}
+
+/// {group, shared arguments, arrays...}
+Result<Value> share(Received& received, const Arguments& arguments) {
+  LASTREF_TRY(group, arguments.as<std::int64_t>(0));
+  LASTREF_TRY(bytes, arguments.as<ByteString>(1));
+  received.shared[group] = {.bytes = std::move(bytes), .arrays = arrays_from(arguments, 2)};
+  return Value();
+}
+
+/// {group}
+Result<Value> forget(Received& received, const Arguments& arguments) {
+  LASTREF_TRY(group, arguments.as<std::int64_t>(0));
+  received.shared.erase(group);
+  return Value();
+}
+
+}  // namespace
+
+TypedFunction::TypedFunction(std::string_view its_name,
+                             Body its_body,
+                             Loader its_loader,
+                             const std::type_info* its_state,
+                             const void* its_module) noexcept
+    : name_(its_name),
+      body_(its_body),
+      loader_(its_loader),
+      state_(its_state),
+      module_(its_module),
+      next_(newest().load()) {
+  while (!newest().compare_exchange_weak(next_, this)) {
+  }
+}
+
+const TypedFunction* TypedFunction::first() noexcept {
+  return newest().load();
+}
+
+std::string TypedFunction::id() const {
+  // Two functions of one name are at two places of their program.
+  const auto place =
+      reinterpret_cast<std::uintptr_t>(this) - reinterpret_cast<std::uintptr_t>(module_);
+  std::array<char, sizeof place * 2> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), place, 16).ptr;
+  return std::string(name_.substr(0, function_name_size_max / 2)) + '#' +
+         std::string(digits.data(), end);
+}
+
+std::shared_ptr<const Functions> typed_functions() {
+  auto functions = std::make_shared<Functions>();
+  const auto received = std::make_shared<Received>();
+  const auto add = [&](std::string name, TaskFunction function) {
+    static_cast<void>(functions->add(std::move(name), std::move(function)));
+  };
+  add(backends::share_function, [received](const TaskContext&, const Arguments& arguments) {
+    return share(*received, arguments);
+  });
+  add(backends::forget_function, [received](const TaskContext&, const Arguments& arguments) {
+    return forget(*received, arguments);
+  });
+  for (const TypedFunction* each = TypedFunction::first(); each != nullptr; each = each->next()) {
+    if (each->body() != nullptr) {
+      add(each->id(), [each, received](const TaskContext&, const Arguments& arguments) {
+        return call(*each, *received, arguments);
+      });
+    }
+  }
+  return functions;
+}
+
+}  // namespace lastref

@@ -1,0 +1,228 @@
+// pool_test: what functions are called with and return, in which order, and how errors read.
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include <lastref/kernel_os.hpp>
+
+#include "property_tests/impl/pool/pool_fixture.hpp"
+
+namespace lastref {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+class Pools : public pretend::PoolFixture {};
+
+struct Place {
+  double x = 0;
+  double y = 0;
+};
+
+int square(int number) {
+  return number * number;
+}
+Place swapped(Place place) {
+  return {.x = place.y, .y = place.x};
+}
+std::map<std::string, std::vector<int>> lengths(const std::string& text, std::optional<int> count) {
+  return {{text, std::vector<int>(static_cast<std::size_t>(count.value_or(0)), 7)}};
+}
+int fails(int number) {
+  if (number == 3) {
+    throw std::runtime_error("item 3 is bad");
+  }
+  return number;
+}
+Result<int> refuses(int number) {
+  if (number == 1) {
+    return failure(std::errc::permission_denied, "a door", Call::open);
+  }
+  return number + 1;
+}
+void does_nothing(int /*number*/) {}
+os::Pid process(int /*number*/) {
+  return os::KernelOs().process_id();
+}
+int sum_in_a_pool(int count) {
+  Pool inner({.workers = 2});
+  int sum = 0;
+  const std::vector<int> twos(static_cast<std::size_t>(count), 2);
+  const auto squares = inner.map<square>(twos).value();
+  for (const int each : squares) {
+    sum += each;
+  }
+  return sum;
+}
+std::string variable(const std::string& name) {
+  return os::KernelOs().environment(name).value_or("");
+}
+[[noreturn]] void hangs(int /*number*/) {
+  pretend::hang();
+}
+
+/// Numbers from 0 on, without an end.
+struct Numbers {
+  struct Iterator {
+    using value_type = int;
+    using difference_type = std::ptrdiff_t;
+    int operator*() const { return number; }
+    Iterator& operator++() {
+      ++number;
+      return *this;
+    }
+    void operator++(int) { ++number; }
+    bool operator==(std::default_sentinel_t) const { return false; }
+    int number = 0;
+  };
+  Iterator begin() const { return {}; }
+  std::default_sentinel_t end() const { return {}; }
+};
+
+TEST_F(Pools, return_results_in_the_order_of_the_elements) {
+  std::vector<int> numbers;
+  std::vector<int> squares;
+  for (int each = 0; each < 1'000; ++each) {
+    numbers.push_back(each);
+    squares.push_back(each * each);
+  }
+  EXPECT_EQ(two_workers().map<square>(numbers).value(), squares);
+  EXPECT_EQ(pool->map<square>(std::vector<int>()).value(), std::vector<int>());
+}
+
+TEST_F(Pools, take_and_return_values_of_types_with_a_codec) {
+  EXPECT_EQ(two_workers().map<swapped>(std::vector<Place>{{1, 2}, {3, 4}}).value()[1].x, 4);
+  EXPECT_THAT(pool->submit<lengths>(std::string("a"), 2).get().value(),
+              ElementsAre(std::pair("a", std::vector{7, 7})));
+  EXPECT_TRUE(pool->for_each<does_nothing>(std::vector{1, 2}));
+}
+
+TEST_F(Pools, call_lambdas_without_captures) {
+  EXPECT_EQ(two_workers().map<[](int each) { return each + 1; }>(std::vector{1, 2}).value(),
+            std::vector({2, 3}));
+  EXPECT_EQ(pool->map<[](int each) { return each + 2; }>(std::vector{1, 2}).value(),
+            std::vector({3, 4}));
+}
+
+TEST_F(Pools, report_what_a_task_threw_with_its_index_function_and_worker) {
+  const auto result = two_workers().map<fails>(std::vector{1, 2, 3, 4});
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().what(),
+              MatchesRegex("task 2, .*fails, worker [0-9]+: std::runtime_error: item 3 is bad"));
+  EXPECT_THROW(static_cast<void>(result.value()), Failure);
+  EXPECT_TRUE(pool->map<fails>(std::vector{1, 2}));
+}
+
+TEST_F(Pools, report_an_error_that_a_task_returned_with_its_code) {
+  const auto result = two_workers().map<refuses>(std::vector{1});
+  EXPECT_TRUE(failed_with(result, std::errc::permission_denied));
+  EXPECT_THAT(result.error().what(),
+              MatchesRegex("task 0, .*refuses, worker [0-9]+: open a door: Permission denied"));
+  EXPECT_EQ(pool->map<refuses>(std::vector{2}).value(), std::vector{3});
+}
+
+TEST_F(Pools, have_futures_whose_result_is_taken_once) {
+  auto future = two_workers().submit<square>(3);
+  EXPECT_TRUE(future.wait_for(std::chrono::hours(1)));
+  EXPECT_EQ(future.get().value(), 9);
+  EXPECT_TRUE(failed_with(future.get(), std::errc::invalid_argument));
+}
+
+TEST_F(Pools, have_futures_that_can_be_waited_for_and_cancelled) {
+  auto running = two_workers().submit<hangs>(0);
+  auto other = pool->submit<square>(3);
+  EXPECT_FALSE(running.wait_for(std::chrono::milliseconds(1)));
+  running.cancel();
+  EXPECT_TRUE(running.wait_for(std::chrono::hours(1)));
+  EXPECT_TRUE(failed_with(running.get(), std::errc::operation_canceled));
+  EXPECT_EQ(other.get().value(), 9);
+}
+
+TEST_F(Pools, that_end_cancel_their_futures) {
+  auto running = two_workers().submit<hangs>(0);
+  pool.reset();
+  EXPECT_TRUE(failed_with(running.get(), std::errc::operation_canceled));
+}
+
+TEST_F(Pools, take_elements_only_when_a_worker_may_need_them) {
+  int count = 0;
+  for (const auto& done : two_workers().as_completed<square>(Numbers())) {
+    EXPECT_EQ(done.result.value(), done.index * done.index);
+    if (++count == 100) {
+      break;
+    }
+  }
+  EXPECT_EQ(count, 100);
+}
+
+TEST_F(Pools, return_from_a_loop_that_is_left_without_waiting_for_tasks) {
+  for (const auto& done : two_workers().as_completed<[](int each) {
+         if (each == 1) {
+           pretend::hang();
+         }
+         return each;
+       }>(std::vector{0, 1})) {
+    EXPECT_EQ(done.index, 0U);
+    break;
+  }
+  EXPECT_TRUE(pool->map<square>(std::vector{1, 2, 3}));
+}
+
+TEST_F(Pools, serve_many_threads_at_a_time) {
+  two_workers();
+  std::atomic<int> sum = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+      threads.emplace_back([&] {
+        for (int round = 0; round < 10; ++round) {
+          const auto squares = pool->map<square>(std::vector{1, 2, 3}).value();
+          for (const int each : squares) {
+            sum += each;
+          }
+        }
+      });
+    }
+  }
+  EXPECT_EQ(sum, 4 * 10 * 14);
+}
+
+TEST_F(Pools, in_a_worker_call_the_functions_themselves) {
+  EXPECT_EQ(two_workers().map<sum_in_a_pool>(std::vector{3}).value(), std::vector{12});
+}
+
+TEST_F(Pools, replace_a_worker_after_a_number_of_tasks) {
+  const auto all =
+      with({.workers = 1, .max_tasks_per_worker = 2}).map<process>(std::vector<int>(6)).value();
+  const std::set<os::Pid> workers(all.begin(), all.end());
+  EXPECT_EQ(workers.size(), 3U);
+}
+
+TEST_F(Pools, limit_the_threads_of_their_workers) {
+  EXPECT_EQ(with({.threads_per_worker = 3})
+                .map<variable>(std::vector<std::string>{"OMP_NUM_THREADS", "MKL_NUM_THREADS"})
+                .value(),
+            std::vector<std::string>({"3", "3"}));
+}
+
+TEST_F(Pools, of_no_workers_are_refused) {
+  EXPECT_TRUE(
+      failed_with(with({.workers = 0}).map<square>(std::vector{1}), std::errc::invalid_argument));
+}
+
+TEST_F(Pools, do_nothing_in_a_forked_process) {
+  EXPECT_TRUE(two_workers().map<square>(std::vector{1}));
+  EXPECT_EQ(pretend::exit_code_of(pretend::run_in_copy([&] {
+              return failed_with(pool->map<square>(std::vector{1}),
+                                 std::errc::operation_not_permitted)
+                         ? 0
+                         : 1;
+            })),
+            0);
+  EXPECT_TRUE(pool->map<square>(std::vector{1}));
+}
+
+}  // namespace
+}  // namespace lastref
