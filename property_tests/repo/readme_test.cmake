@@ -1,9 +1,9 @@
 # readme_test: each C++ block of the README stands in the example that was linked to last, word for
-# word, and each example is linked to.
+# word, and each example of the folder is linked to.
 cmake_minimum_required(VERSION 3.25)
 
-cmake_path(GET README PARENT_PATH checkout)
-file(GLOB examples RELATIVE ${checkout} ${checkout}/property_tests/repo/examples/*.cpp)
+cmake_path(GET README PARENT_PATH folder)
+file(GLOB examples RELATIVE ${folder} ${EXAMPLES}/*.cpp)
 file(READ ${README} rest)
 set(fence "\n```cpp\n")
 string(LENGTH "${fence}" fence_length)
@@ -20,7 +20,7 @@ while(TRUE)
   string(SUBSTRING "${rest}" 0 ${end} block)
   string(SUBSTRING "${rest}" ${end} -1 rest)
 
-  string(REGEX MATCHALL "[(][a-z_/]+[.]cpp[)]" links "${before}")
+  string(REGEX MATCHALL "[(][a-z_/.]+[.]cpp[)]" links "${before}")
   if(links)
     list(GET links -1 path)
     string(REGEX REPLACE "[()]" "" path "${path}")
@@ -29,7 +29,7 @@ while(TRUE)
     message(SEND_ERROR "no example is linked to above the block\n${block}")
     continue()
   endif()
-  file(READ ${checkout}/${path} program)
+  file(READ ${folder}/${path} program)
   string(FIND "${program}" "${block}" found)
   if(found EQUAL -1)
     message(SEND_ERROR "the README shows what is not in ${path}:\n${block}")

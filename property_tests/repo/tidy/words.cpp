@@ -24,10 +24,13 @@ struct Word {
 
 const std::vector<Word>& words() {
   static const std::vector<std::string_view> product = {"impl/"};
+  // As users write them.
+  static const std::vector<std::string_view> programs = {"property_tests/impl/programs/"};
   static const std::vector<std::string_view> kernel(at_the_kernel.begin(), at_the_kernel.end());
   static const std::vector<Word> table = {
       {.names = {"sleep_for", "sleep_until", "usleep", "nanosleep", "sleep"},
        .instead = "wait for a condition, or poll on the Os clock",
+       .but = programs,
        .only_called = true},
       {.names = {"random_device", "rand", "srand"},
        .instead = "ask Choices, or Os::entropy in the product"},
@@ -40,7 +43,8 @@ const std::vector<Word>& words() {
       {.names = {"DISABLED_*"}, .instead = "mend the test, or delete it"},
       {.names = {"assert"}, .instead = "LASTREF_ASSERT, which stays on", .only_called = true},
       {.names = {"std::views*", "std::ranges::views*"},
-       .instead = "a loop, for clang 14 cannot read the views of libstdc++ 12"},
+       .instead = "a loop, for clang 14 cannot read the views of libstdc++ 12",
+       .but = programs},
       // What a task throws is caught where it runs, and a failed allocation at the boundary.
       {.names = {"throw", "try", "catch"},
        .instead = "Result",
