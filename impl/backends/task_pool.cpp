@@ -168,6 +168,9 @@ Result<GroupPtr> TaskPool::begin(const TypedFunction& function,
 }
 
 void TaskPool::add(const GroupPtr& group, std::size_t index, Writer own) {
+  if (!is_ours()) {
+    return;
+  }
   const TypedFunction* const loader =
       group->function->state() == nullptr ? nullptr : options_.state.loader();
   PooledTask task{.group = group,
@@ -197,8 +200,8 @@ void TaskPool::add(const GroupPtr& group, std::size_t index, Writer own) {
 }
 
 bool TaskPool::is_hungry(const TaskGroup& group) const {
-  if (workers_ == 0) {
-    return true;
+  if (workers_ == 0 || !is_ours()) {
+    return workers_ == 0;
   }
   const os::MonitorLock held(*monitor_);
   return group.queued < 2 * std::size_t{workers_};
