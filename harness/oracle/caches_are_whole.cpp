@@ -77,6 +77,12 @@ bool is_live_cache(std::string_view path) {
   return path.ends_with(".cache") && maker_of(path);
 }
 
+/// An entry of a cache of values by key. The scenarios check these when they read them.
+bool is_entry(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.size() == 32 && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 /// Any other file that was renamed is a preserved cache: see for_each_file.
 bool is_preserved(std::string_view path, std::span<const Record> before) {
   return std::ranges::any_of(before, [name = journal_text(path)](const Record& record) {
@@ -111,7 +117,9 @@ Judgement live_caches_are_whole(const Evidence& evidence) {
 Judgement preserved_caches_are_whole(const Evidence& evidence) {
   Judgement judgement;
   const Puts puts = puts_of(evidence);
-  const auto is_possible = [](std::string_view path) { return !path.ends_with(".npy"); };
+  const auto is_possible = [](std::string_view path) {
+    return !path.ends_with(".npy") && !is_entry(path);
+  };
   const auto judge = [&](const FileLook& look, std::span<const Record> before) {
     if (!is_preserved(look.path, before)) {
       return;

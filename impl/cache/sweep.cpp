@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <string_view>
-#include <vector>
 
 #include <lastref/owners.hpp>
 #include <lastref/probe.hpp>
@@ -12,6 +11,7 @@
 
 #include "impl/cache/layout.hpp"
 #include "impl/cache/slot_file.hpp"
+#include "impl/os/folders.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref::cache {
@@ -32,20 +32,6 @@ bool is_name_of_lock(std::string_view name) {
   return digits.size() == id_size &&
          digits.find_first_not_of("0123456789abcdef") == std::string_view::npos &&
          is_number(name.substr(0, dash));
-}
-
-Result<std::vector<std::string>> names_in(os::Os& os, const std::string& folder) {
-  LASTREF_TRY(open, os::open_file(os, folder, {.folder = true}));
-  std::vector<std::string> names;
-  for (;;) {
-    LASTREF_TRY(entries, os.read_folder(open.get()));
-    if (entries.empty()) {
-      return names;
-    }
-    for (os::FolderEntry& each : entries) {
-      names.push_back(std::move(each.name));
-    }
-  }
 }
 
 /// Whether this process holds the lock, perhaps through another copy of the library: opening and
@@ -131,7 +117,7 @@ bool is_no_news(const Error& error) {
 }
 
 void sweep_all(os::Os& os, const std::string& folder) {
-  const auto names = names_in(os, folder);
+  const auto names = os::names_in(os, folder);
   if (!names) {
     return;
   }

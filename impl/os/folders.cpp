@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include <lastref/owners.hpp>
+
 namespace lastref::os {
 namespace {
 
@@ -58,6 +60,20 @@ Status check_target(Os& os, const std::string& link) {
 }
 
 }  // namespace
+
+Result<std::vector<std::string>> names_in(Os& os, const std::string& folder) {
+  LASTREF_TRY(open, open_file(os, folder, {.folder = true}));
+  std::vector<std::string> names;
+  for (;;) {
+    LASTREF_TRY(entries, os.read_folder(open.get()));
+    if (entries.empty()) {
+      return names;
+    }
+    for (FolderEntry& each : entries) {
+      names.push_back(std::move(each.name));
+    }
+  }
+}
 
 Result<std::string> not_too_long(std::string path) {
   if (path.size() > path_size_max) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <lastref/os.hpp>
 
@@ -25,6 +26,12 @@ Status make_with_parents(Os& os, const std::string& path);
 /// Errors          filename_too_long, with the limit as part of the subject; of working_folder.
 /// Crossings       working_folder, for a relative path.
 Result<std::string> from_root(Os& os, const std::string& path);
+
+/// All names in a folder, in the order of the kernel.
+///
+/// Errors          of open and read_folder.
+/// Crossings       open, read_folder, close.
+Result<std::vector<std::string>> names_in(Os& os, const std::string& folder);
 
 /// Checks that the kernel can take the path.
 ///
