@@ -28,9 +28,10 @@ string(TIMESTAMP now "%s")
 math(EXPR deadline "${now} + 20")
 set(left ${folder})
 while(left AND now LESS deadline)
-  # The folder for caches stays, for the next one.
-  file(GLOB_RECURSE left LIST_DIRECTORIES true
-    ${folder}/runtime/* ${folder}/temp/* ${folder}/cache/lastref/*)
+  # The folder for caches stays, for the next one, and so do caches with a name.
+  file(GLOB_RECURSE left LIST_DIRECTORIES true ${folder}/runtime/* ${folder}/temp/*)
+  file(GLOB_RECURSE files ${folder}/cache/lastref/*-*)
+  list(APPEND left ${files})
   string(TIMESTAMP now "%s")
 endwhile()
 if(left)
