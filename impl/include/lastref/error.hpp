@@ -72,7 +72,8 @@ class [[nodiscard]] Expected : public tl::expected<T, E> {
   /// Throws Failure if there is an Error instead.
   decltype(auto) value() & { return checked(*this); }
   decltype(auto) value() const& { return checked(*this); }
-  decltype(auto) value() && { return checked(std::move(*this)); }
+  /// Not a reference: a loop over the value of a returned Result may use it.
+  T value() && { return checked(std::move(*this)); }
 
  private:
   template <typename Self>
