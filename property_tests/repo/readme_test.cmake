@@ -1,5 +1,5 @@
-# readme_test: each C++ block of the README stands in the example that was linked to last, word for
-# word, and each example of the folder is linked to.
+# readme_test: each C++ block of the README stands in the program that was linked to last, word for
+# word, and each program of the folder is linked to.
 cmake_minimum_required(VERSION 3.25)
 
 cmake_path(GET README PARENT_PATH folder)
@@ -25,8 +25,8 @@ while(TRUE)
     list(GET links -1 path)
     string(REGEX REPLACE "[()]" "" path "${path}")
   endif()
-  if(NOT path IN_LIST examples)
-    message(SEND_ERROR "no example is linked to above the block\n${block}")
+  if(NOT path OR NOT EXISTS ${folder}/${path})
+    message(SEND_ERROR "no program is linked to above the block\n${block}")
     continue()
   endif()
   file(READ ${folder}/${path} program)
