@@ -268,7 +268,7 @@ class SuiteRun {
   Invocation& invocation_;
   ReportOutput output_;
   Suite suite_;
-  std::string source_;  ///< The file of the suite
+  std::string source_;    ///< The file of the suite
   RecordedSweep before_;  ///< The sweep of --costs
   SweepFolder folder_;
   std::vector<std::unique_ptr<ProgramSweep>> sweeps_;  ///< Null: the story is not clean

@@ -1,4 +1,4 @@
-// images: values that are computed once, over all processes and runs, also after a crash in between.
+// images: values that are computed once, over all processes and runs, also after a crash.
 #include <cstdio>
 #include <string>
 #include <vector>

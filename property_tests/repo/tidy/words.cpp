@@ -52,9 +52,9 @@ const std::vector<Word>& words() {
        .but = {"impl/backends/exceptions.hpp",
                "impl/backends/task.cpp",
                "impl/cache/copy.hpp",
-                "impl/include/lastref/cache.hpp",
-                "impl/include/lastref/error.hpp",
-                "impl/os/failure.cpp",
+               "impl/include/lastref/cache.hpp",
+               "impl/include/lastref/error.hpp",
+               "impl/os/failure.cpp",
                "impl/include/lastref/weak_array_key_map.hpp",
                "impl/os/within_memory.hpp"}},
       {.names =
