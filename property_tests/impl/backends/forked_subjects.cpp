@@ -360,7 +360,7 @@ const Row rows[] = {
     {"Client", {{"Client", "tracker_client.hpp"}}, make<ClientSubject>, true},
     {"Session", {}, make<SessionSubject>},
     {"MultiprocessFileCache",
-     {{"SlotCache", "slot_cache.hpp"}, {"MultiprocessFileCache", "cache.hpp"}},
+     {{"SlotCache", "slot_cache.hpp"}, {"MultiprocessFileCache", "slot_cache.hpp"}},
      make<CacheSubject<CacheKind::many>>},
     {"FileCache", cache_class, make<CacheSubject<CacheKind::file>>},
     {"NaiveCache", cache_class, make<CacheSubject<CacheKind::memory>>},
