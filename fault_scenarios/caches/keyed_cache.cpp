@@ -15,20 +15,19 @@ using Texts = Cache<std::string, std::string>;
 
 constexpr Parameter<std::uint64_t> limit = {
     .name = "limit", .usual = 0, .values = {0, 400, 1000}, .unit = "bytes"};
-constexpr Parameter<std::size_t> size = {
-    .name = "size", .usual = 100, .values = {100, 5000}, .unit = "bytes"};
 
 const std::string folder_name = "keyed";
 constexpr int keys = 4;
+constexpr std::size_t size = 100;  // bytes of a value, at least
 
 std::string key_of(int number) {
   return "key " + std::to_string(number);
 }
 
 /// A value of which every part names its writer.
-std::string text_by(const Stage& stage, const std::string& writer) {
+std::string text_by(const std::string& writer) {
   std::string text;
-  while (text.size() < stage.value(size)) {
+  while (text.size() < size) {
     text += writer + ' ';
   }
   return text;
@@ -51,7 +50,7 @@ Result<Texts> open(Stage& stage, std::uint64_t size_limit = 0) {
 void check_whole(Stage& stage, std::string_view value) {
   const std::string text(value);
   const std::string writer = text.substr(0, text.find(' '));
-  if (text != text_by(stage, writer)) {
+  if (text != text_by(writer)) {
     stage.refute("L14: a value that is returned is whole", "one of " + writer + " is not");
   }
 }
@@ -59,7 +58,7 @@ void check_whole(Stage& stage, std::string_view value) {
 Result<std::string> request(Stage& stage, Texts& cache, const std::string& key) {
   std::string seen;
   LASTREF_CHECK(stage.product().operation("get or compute", [&]() -> Status {
-    LASTREF_TRY(view, cache.get_or_compute(key, [&] { return text_by(stage, stage.role()); }));
+    LASTREF_TRY(view, cache.get_or_compute(key, [&] { return text_by(stage.role()); }));
     check_whole(stage, view);
     seen = view;
     return ok();
@@ -153,7 +152,7 @@ const RegisteredScenario keyed_value_is_computed_once([] {
           "them dies, all others get the same whole value.",
       .rows = {"L11", "L12"},
       .roles = {{"root", root_of_requesters}, {"worker_1", requester}, {"worker_2", requester}},
-      .parameters = {size, durable},
+      .parameters = {durable},
       .stays = {"folder:" + folder_name},
   };
 });
@@ -166,7 +165,7 @@ const RegisteredScenario keyed_cache_survives_kill([] {
           "whole values, their number, and no other file.",
       .rows = {"L13", "L14"},
       .roles = {{"root", root_that_kills_writer}, {"writer", writer}},
-      .parameters = {limit, size, durable},
+      .parameters = {limit, durable},
       .stays = {"folder:" + folder_name},
   };
 });

@@ -27,11 +27,14 @@ std::string_view kind_left_by(Call call) noexcept {
   }
 }
 
+/// /proc has the present name of a file, which may have been renamed after it was mapped.
 bool is_excused(const Evidence& evidence, const Record& left) {
   return std::ranges::any_of(evidence.notable(), [&](const Record& record) {
     const std::string_view kind = kind_left_by(record.call);
     return record.injected && record.process == left.process && !kind.empty() &&
-           left.object == ObjectText(std::string(kind).append(record.object.view())).view();
+           (left.text.empty()
+                ? left.object == ObjectText(std::string(kind).append(record.object.view())).view()
+                : left.object.view().starts_with(kind));
   });
 }
 

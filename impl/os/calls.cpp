@@ -108,7 +108,7 @@ std::string describe(const Error& error) {
     what += ' ';
   }
   what += error.subject;
-  if (error.code == std::errc{} || (error.code == std::errc::owner_dead && !what.empty())) {
+  if (!what.empty() && (error.code == std::errc{} || error.code == std::errc::owner_dead)) {
     return what;  // What a task threw, or how its worker died.
   }
   std::string why = std::make_error_code(error.code).message();
