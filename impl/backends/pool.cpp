@@ -31,6 +31,7 @@ void init(int argc, char** argv) {
   // Never destroyed: what a task has kept may be used until the end of the process.
   static const auto& functions = *new std::shared_ptr<const Functions>(typed_functions());
   if (const auto code = run_if_spawned(os, *functions, arguments)) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): it is the first call of main.
     std::exit(*code);
   }
 }

@@ -187,7 +187,7 @@ struct CachedType {
     return cache::within_memory([&]() -> Result<std::vector<std::byte>> { return encode(value); });
   }
   static Result<T> copy(os::Bytes bytes) { return decode<T>(bytes); }
-  static Result<View> view(os::Bytes bytes, std::shared_ptr<const void> /*keeper*/) {
+  static Result<View> view(os::Bytes bytes, const std::shared_ptr<const void>& /*keeper*/) {
     return copy(bytes);
   }
   /// Returns a value that is not stored.
