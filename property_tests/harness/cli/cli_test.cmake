@@ -434,7 +434,7 @@ if(doctor MATCHES "works +a pid namespace")
   # Where there is no shell, no /dev and no program but these two
   execute_process(COMMAND sh -ec [[
     for file in "$0" "${0%/*}/warden_calls" \
-      $({ ldd "$0"; ldd "${0%/*}/warden_calls"; } 2>/dev/null | grep -o "/[^ ]*"); do
+      $({ ldd "$0" || true; ldd "${0%/*}/warden_calls"; } 2>/dev/null | grep -o "/[^ ]*"); do
       mkdir -p "bare${file%/*}"; cp -L "$file" "bare$file"
     done
     mkdir bare/proc bare/tmp; test $(id -u) = 0 || user=-r
