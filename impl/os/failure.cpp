@@ -1,6 +1,7 @@
 // failure: how an error reaches code that expects an exception, or the user.
 #include <cerrno>
 #include <cstdlib>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -11,11 +12,31 @@
 #include "impl/os/within_memory.hpp"
 
 namespace lastref {
+namespace {
 
-Failure::Failure(Error error) : std::runtime_error(describe(error)), error_(std::move(error)) {}
+/// Without memory for it: an empty text, which needs none.
+template <typename Make>
+auto if_there_is_memory(Make make) -> decltype(make()) {
+  try {
+    return make();
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
 
+}  // namespace
+
+Failure::Failure(Error error)
+    : std::runtime_error(if_there_is_memory([&] { return describe(error); })),
+      error_(std::move(error)) {}
+
+/// Throws a Failure also if there is no memory for the texts of the error.
 void throw_failure(const Error& error) {
-  throw Failure(error);
+  std::string subject = if_there_is_memory([&] { return error.subject; });
+  throw Failure({.code = error.code,
+                 .call = error.call,
+                 .subject = std::move(subject),
+                 .injected = error.injected});
 }
 
 int fail(const Error& error) noexcept {
