@@ -561,7 +561,8 @@ bool Client::State::wait(std::span<os::PollItem> items) {
                         .want_write = link_ && link_->wants_space()};
     items[tracker_item] = {.fd = tracker_.get(), .want_read = true};
     items[listener_item] = {.fd = came_up_ ? os::Fd::none : parts_.listener.get()};
-    if (poll_failures_ > 0 || !link_ || wants_tracker_) {
+    // A connection that has failed shows no event if there was no memory for what waits to be sent.
+    if (poll_failures_ > 0 || !link_ || link_->broken() || wants_tracker_) {
       timeout = pause_before_connecting_again;
     } else if (!announced_ && !root_) {
       timeout = silent_tree_timeout;
