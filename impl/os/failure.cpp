@@ -1,7 +1,6 @@
 // failure: how an error reaches code that expects an exception, or the user.
 #include <cerrno>
 #include <cstdlib>
-#include <new>
 #include <string>
 #include <utility>
 
@@ -14,29 +13,23 @@
 namespace lastref {
 namespace {
 
-/// Without memory for it: an empty text, which needs none.
-template <typename Make>
-auto if_there_is_memory(Make make) -> decltype(make()) {
-  try {
-    return make();
-  } catch (const std::bad_alloc&) {
-    return {};
-  }
+/// Empty if there is no memory for it: that needs none.
+std::string description_of(const Error& error) {
+  std::string text;
+  static_cast<void>(os::had_memory([&] { text = describe(error); }));
+  return text;
 }
 
 }  // namespace
 
 Failure::Failure(Error error)
-    : std::runtime_error(if_there_is_memory([&] { return describe(error); })),
-      error_(std::move(error)) {}
+    : std::runtime_error(description_of(error)), error_(std::move(error)) {}
 
 /// Throws a Failure also if there is no memory for the texts of the error.
 void throw_failure(const Error& error) {
-  std::string subject = if_there_is_memory([&] { return error.subject; });
-  throw Failure({.code = error.code,
-                 .call = error.call,
-                 .subject = std::move(subject),
-                 .injected = error.injected});
+  Error copy{.code = error.code, .call = error.call, .subject = {}, .injected = error.injected};
+  static_cast<void>(os::had_memory([&] { copy.subject = error.subject; }));
+  throw Failure(std::move(copy));
 }
 
 int fail(const Error& error) noexcept {
