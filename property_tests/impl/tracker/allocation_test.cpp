@@ -4,6 +4,7 @@
 // Has a main of its own: this program is also the tracker of its trees. A variable of its
 // environment can choose which of its allocations fail.
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -62,6 +63,21 @@ class HastyOs final : public os::KernelOs {
                            std::optional<std::chrono::nanoseconds> timeout) noexcept override {
     return items.empty() ? 0 : KernelOs::poll(items, timeout);
   }
+};
+
+/// While `refuses`, each send fails, and waits with a time limit end immediately.
+class RefusingOs final : public os::KernelOs {
+ public:
+  using KernelOs::KernelOs;
+  Status send(os::Fd socket, os::Bytes message, std::span<const os::Fd> fds) noexcept override {
+    return refuses ? failure(std::errc::no_buffer_space, "") : KernelOs::send(socket, message, fds);
+  }
+  Result<std::size_t> poll(std::span<os::PollItem> items,
+                           std::optional<std::chrono::nanoseconds> timeout) noexcept override {
+    return KernelOs::poll(items, refuses && timeout ? std::chrono::nanoseconds(0) : timeout);
+  }
+
+  std::atomic<bool> refuses = false;
 };
 
 class TrackerAllocations_E10 : public testing::Test {
@@ -158,6 +174,23 @@ TEST_F(TrackerAllocations_E10, a_call_of_a_client_does_all_or_nothing) {
         return finding;
       },
       {.stride = stride(5)});
+}
+
+TEST_F(TrackerAllocations_E10, a_client_waits_for_no_connection_that_failed) {
+  fail_each_allocation(
+      [&](const Armed& armed) -> std::string {
+        RefusingOs os({.program = this_program()});
+        std::unique_ptr<Client> client = Client::lead(os, {.runtime_folder = runtime()});
+        LASTREF_ASSERT(client->probe().has_value());
+        const Resource name = file("a name that is no short string");
+        bool counted = true;
+        os.refuses = true;
+        armed([&] { counted = client->register_name(name).has_value(); });
+        os.refuses = false;
+        end(client);
+        return counted ? " it counts what it cannot send;" : "";
+      },
+      {.stride = stride(6)});
 }
 
 TEST_F(TrackerAllocations_E10, a_registry_changes_whole_names_and_takes_away_without_memory) {
