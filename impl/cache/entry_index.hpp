@@ -18,7 +18,7 @@ struct EntryIndex {
   static constexpr std::uint64_t valid_magic = 0x31'78'65'64'6e'69'72'6c;  // "lrindex1"
 
   std::uint64_t magic = valid_magic;
-  std::uint64_t format = 0;  // of the values: CachedType<V>::format
+  std::uint64_t format = 0;  // see cache::format_of; 0: not known
   std::uint64_t count = 0;
   std::uint64_t size = 0;    // bytes of all entries
   std::uint64_t stores = 0;  // number of values that were ever stored

@@ -171,8 +171,9 @@ Result<EntryIndex> FolderStore::index_now(const KeyLocks& locks) {
   if (!read) {
     index.format = format_;
   }
-  if (index.format != format_) {
-    return failure(std::errc::invalid_argument, folder_ + " (a cache with values of another type)");
+  if (index.format != format_ && index.format != 0 && format_ != 0) {
+    return failure(std::errc::invalid_argument,
+                   folder_ + " (a cache with keys or values of another type)");
   }
   if (index.is_clean == 0) {
     os_.hit(Probe::entries_counted_again);
@@ -480,6 +481,13 @@ Result<std::string> folder_named(os::Os& os, const std::string& name) {
 }
 
 }  // namespace
+
+std::uint64_t EntryStore::format_of(const char* key, const char* value) noexcept {
+  const auto hash_of_name = [](const char* name) {
+    return hash_of(std::as_bytes(std::span(std::string_view(name)))).low;
+  };
+  return (hash_of_name(key) * 3 + hash_of_name(value)) | 1U;
+}
 
 Result<std::shared_ptr<EntryStore>> EntryStore::open(os::Os& os,
                                                      const std::string& name,

@@ -35,6 +35,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -100,7 +101,7 @@ class EntryStore {
   EntryStore& operator=(const EntryStore&) = delete;
   virtual ~EntryStore() = default;
 
-  /// `format` is a number of the type of the values. The Os outlives the store and its entries.
+  /// `format` is that of the types of keys and values. The Os outlives the store and its entries.
   ///
   /// Errors          see Cache::open.
   static Result<std::shared_ptr<EntryStore>> open(os::Os& os,
@@ -115,6 +116,8 @@ class EntryStore {
                                                        const CacheOptions& options,
                                                        std::uint64_t format);
   static os::Os& os_of_process();
+  /// A number for the mangled names of both types; not 0.
+  static std::uint64_t format_of(const char* key, const char* value) noexcept;
 
   virtual const std::string& folder() const noexcept = 0;
   virtual const CacheOptions& options() const noexcept = 0;
@@ -153,6 +156,16 @@ class EntryStore {
   virtual void report(const Error& error) noexcept = 0;
 };
 
+/// The format of a cache of these types. 0: it cannot be known without RTTI, and is that of any.
+template <typename K, typename V>
+std::uint64_t format_of() noexcept {
+#ifdef __cpp_rtti
+  return EntryStore::format_of(typeid(K).name(), typeid(V).name());
+#else
+  return 0;
+#endif
+}
+
 /// Returns the result of `body`; not_enough_memory if an allocation failed in it.
 template <typename Body>
 std::invoke_result_t<Body> within_memory(Body body) {
@@ -181,7 +194,6 @@ class CachedView : public Base {
 template <typename T>
 struct CachedType {
   using View = T;
-  static constexpr std::uint64_t format = 0;
 
   static Result<std::vector<std::byte>> bytes_of(const T& value) {
     return cache::within_memory([&]() -> Result<std::vector<std::byte>> { return encode(value); });
@@ -200,8 +212,6 @@ struct ViewedType {
   using Each = typename T::value_type;
   using View = CachedView<Base>;
   static_assert(alignof(Each) <= 64);
-  static_assert(sizeof(Each) < std::uint64_t{1} << 32U);
-  static constexpr std::uint64_t format = std::uint64_t{1} << 32U | sizeof(Each);
 
   static Result<os::Bytes> bytes_of(const T& value) { return std::as_bytes(std::span(value)); }
   static Result<T> copy(os::Bytes bytes) {
@@ -249,7 +259,7 @@ class Cache {
   /// a slash is a folder in $XDG_CACHE_HOME/lastref, else in ~/.cache/lastref; another one is the
   /// path of a folder. The folder is created if it does not exist.
   ///
-  /// Errors          invalid_argument: not a name, or the cache has values of another type;
+  /// Errors          invalid_argument: not a name, or the cache has keys or values of another type;
   ///                 bad_message: the folder has an index of something else; not_supported: it is
   ///                 on a network; permission_denied: other users could replace its files;
   ///                 filename_too_long; of system calls.
@@ -258,7 +268,7 @@ class Cache {
   }
   /// The Os outlives the cache and its views.
   static Result<Cache> open(os::Os& os, const std::string& name, const CacheOptions& options = {}) {
-    LASTREF_TRY(store, cache::EntryStore::open(os, name, options, Type::format));
+    LASTREF_TRY(store, cache::EntryStore::open(os, name, options, cache::format_of<K, V>()));
     return Cache(std::move(store));
   }
 
@@ -451,7 +461,7 @@ struct Codec<Cache<K, V>> {
                .when_full = when_full,
                .is_frozen = is_frozen,
                .is_durable = is_durable};
-    LASTREF_TRY(store, cache::EntryStore::open_once(folder, options, CachedType<V>::format));
+    LASTREF_TRY(store, cache::EntryStore::open_once(folder, options, cache::format_of<K, V>()));
     return Cache<K, V>(std::move(store));
   }
 };

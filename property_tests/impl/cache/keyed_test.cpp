@@ -1,6 +1,7 @@
 // keyed_test: caches of values by key in one process: what a map does, limits, files that are no
 // entries, and calls that fail.
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -417,6 +418,31 @@ TEST(KeyedCache, refuses_a_folder_with_another_index_L14) {
       << describe(opened.error());
   home.write("index", std::string(47, 'x'));  // A killed process had begun to write it.
   EXPECT_EQ(home.open().size(), 0);
+}
+
+template <typename K, typename V>
+bool opens(Home& home) {
+  const auto opened = Cache<K, V>::open(home.os, home.path());
+  EXPECT_TRUE(opened || failed_with(opened, std::errc::invalid_argument));
+  return opened.has_value();
+}
+
+TEST(KeyedCache, refuses_a_cache_of_other_types_also_if_they_have_the_same_size_L14) {
+  using Numbers = std::vector<float>;
+  {
+    Home home;
+    EXPECT_TRUE((opens<std::int64_t, Numbers>(home)));
+    EXPECT_FALSE((opens<std::int64_t, std::vector<std::int32_t>>(home)));
+    EXPECT_FALSE((opens<std::uint64_t, Numbers>(home)));
+    EXPECT_FALSE((opens<std::int64_t, std::string>(home)));
+    EXPECT_TRUE((opens<std::int64_t, Numbers>(home)));
+  }
+  {
+    Home home;
+    EXPECT_TRUE((opens<std::string, double>(home)));
+    EXPECT_FALSE((opens<std::string, std::int64_t>(home)));
+    EXPECT_TRUE((opens<std::string, double>(home)));
+  }
 }
 
 TEST(KeyedCache, without_space_reports_the_file_and_leaves_none_L14) {
