@@ -73,11 +73,11 @@ void add_parameters(CLI::App& verb, Options& options) {
 CLI::App* add_gate(CLI::App& app, GateOptions& options) {
   CLI::App* verb = app.add_subcommand(
       "gate", "Runs every scenario without faults, with every fault, and in random orders");
-  verb->add_option("--budget",
-                   options.budget,
-                   "Seconds; random runs use those that remain after the matrix. Not given: "
-                   "until the matrix is complete")
-      ->check(above_zero());
+  as_seconds(
+      verb->add_option("--budget",
+                       options.budget,
+                       "Seconds; random runs use those that remain after the matrix. Not given: "
+                       "until the matrix is complete"));
   verb->add_option("--scenario", options.scenario, "Only scenarios with matching names")
       ->type_name("GLOB");
   verb->add_option("--row",
@@ -175,7 +175,7 @@ CLI::App* add_explore(CLI::App& app, ExploreOptions& options) {
                       "else all",
                       explored_runs_usual))
       ->check(whole_number());
-  verb->add_option("--budget", options.budget, "Seconds at most")->check(above_zero());
+  as_seconds(verb->add_option("--budget", options.budget, "Seconds at most"));
   verb->add_option("--worlds",
                    options.worlds,
                    "Worlds that judge each order: the simulated kernel, real processes, or both; "
@@ -210,7 +210,7 @@ CLI::App* add_hunt(CLI::App& app, HuntVerbOptions& options) {
       "hunt", "Searches schedules of the scenarios in the simulated kernel until it is stopped");
   verb->add_option("--scenario", options.scenario, "Only scenarios with matching names")
       ->type_name("GLOB");
-  verb->add_option("--budget", options.budget, "Seconds at most")->check(above_zero());
+  as_seconds(verb->add_option("--budget", options.budget, "Seconds at most"));
   verb->add_option("--runs", options.runs, "Number of runs at most")->check(whole_number());
   verb->add_option("--seed", options.seed, "Seed of all that is drawn")
       ->check(whole_number())
@@ -377,10 +377,10 @@ CLI::App* add_mutants(CLI::App& app, MutantsOptions& options) {
                    options.checkout,
                    "Checkout to read. Not given: the one that has this program")
       ->check(CLI::ExistingDirectory);
-  verb->add_option("--budget",
-                   options.budget,
-                   "Maximum seconds of each gate and hunt. Not given: until a gate is complete")
-      ->check(above_zero());
+  as_seconds(verb->add_option(
+      "--budget",
+      options.budget,
+      "Maximum seconds of each gate and hunt. Not given: until a gate is complete"));
   verb->add_option(
           "--seed", options.seed, "Seed of the random runs of gate and hunt, and of --draw")
       ->check(whole_number())

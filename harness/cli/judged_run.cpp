@@ -286,6 +286,12 @@ std::string JudgedRun::unseen_text() const {
         "time\n";
   } else if (!watched.hung.empty() && !watched.interrupted && !left.empty()) {
     text += "NOTE           lastref has ended the program, which may have removed names later\n";
+  } else if (!has_struck() && !left.empty()) {
+    text += fmt::format(
+        "NOTE           names that are meant to remain: --allow {}; a sweep allows what a clean "
+        "run "
+        "leaves\n",
+        harness::quoted(pattern_of(left.front().path)));
   }
   for (const auto& each : hidden) {
     text += fmt::format("HIDDEN         {} names in {}, which the program could not see\n",

@@ -3,7 +3,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 #include <system_error>
+
+#include <fmt/format.h>
 
 namespace lastref::harness {
 
@@ -15,6 +18,25 @@ CLI::Validator above_zero() {
             return good ? std::string() : text + " is not a number above 0";
           },
           "NUMBER > 0"};
+}
+
+CLI::Option* as_seconds(CLI::Option* option) {
+  const CLI::Validator seconds(
+      [](std::string& text) {
+        const std::string given = text;
+        double unit = 1;
+        if (!text.empty() && std::string_view("smh").find(text.back()) != std::string::npos) {
+          unit = text.back() == 's' ? 1 : text.back() == 'm' ? 60 : 3600;
+          text.pop_back();
+        }
+        double number = 0;
+        const bool good =
+            CLI::detail::lexical_cast(text, number) && number > 0 && std::isfinite(number * unit);
+        text = fmt::format("{}", number * unit);
+        return good ? std::string() : given + " is not a time above 0, such as 90, 90s or 1.5m";
+      },
+      "");
+  return option->type_name("SECONDS[s|m|h]")->transform(seconds);
 }
 
 CLI::Validator whole_number() {

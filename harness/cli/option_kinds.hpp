@@ -16,6 +16,9 @@ CLI::Validator whole_number();
 /// An option that may be repeated; all values are kept.
 CLI::Option* repeatable(CLI::Option* option, const std::string& type);
 
+/// An option that takes a time above 0, in seconds or with one of the units s, m and h.
+CLI::Option* as_seconds(CLI::Option* option);
+
 /// --json, --junit, --sarif and --html
 void add_report_files(CLI::App& verb, ReportFiles& files);
 

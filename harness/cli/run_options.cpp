@@ -111,16 +111,16 @@ void add_judges(CLI::App& verb, RunVerbOptions& options) {
   verb.add_flag("--strict",
                 options.strict,
                 "Exit with 3 instead of 0 if not all was seen: with a line NOT SEEN or REFUSED");
-  verb.add_option("--grace",
-                  options.grace,
-                  "Seconds that its other processes may run after the first one has ended")
-      ->check(above_zero())
+  as_seconds(
+      verb.add_option("--grace",
+                      options.grace,
+                      "Seconds that its other processes may run after the first one has ended"))
       ->capture_default_str();
-  verb.add_option("--timeout",
-                  options.timeout,
-                  "Seconds that it may take. Not given: no limit while one of its threads "
-                  "continues, or may be woken by another process")
-      ->check(above_zero());
+  as_seconds(
+      verb.add_option("--timeout",
+                      options.timeout,
+                      "Seconds that it may take. Not given: no limit while one of its threads "
+                      "continues, or may be woken by another process"));
   verb.add_option(
           "--slowdown",
           options.slowdown,
@@ -147,8 +147,7 @@ CLI::Option* add_sweep(CLI::App& verb, RunVerbOptions& options) {
       "sockets, and at starts of processes. Each run has private copies of these folders, unless "
       "--private is given. What a run without faults leaves may remain, and must be the "
       "same after exit 0");
-  verb.add_option("--budget", options.budget, "Seconds of a sweep or a suite at most")
-      ->check(above_zero());
+  as_seconds(verb.add_option("--budget", options.budget, "Seconds of a sweep or a suite at most"));
   CLI::Option* part = verb.add_option("--shard",
                                       options.shard,
                                       "Try only this part of the faults: 2/8 is the second "

@@ -218,6 +218,7 @@ endif()
 # One row for each kind of answer; the fuzz target command_line has the other bad numbers.
 shows(0 "5000" gate --help)
 answers(2 "--budget: soon" gate --budget soon)
+answers(2 "--budget: 5d" hunt --budget 5d)
 answers(2 "--seed" gate --seed x)
 answers(2 "--worlds" gate --worlds 0)
 answers(2 "warden" gate --require warden)
@@ -266,7 +267,7 @@ answers(2 "--share" gate --share 0)
 shows(1 "VIOLATION canary/always_fails.*violations .exit 1." gate --scenario canary/always_fails
   --budget 0.2)
 shows(1 "VIOLATION canary/always_fails.*[(]exit 1[)]" gate --scenario canary/always_fails
-  --budget 0.2 --first --worlds 1)
+  --budget 0.005m --first --worlds 1)
 shows(0 "small limits: [0-9]+ sites, [1-9][0-9]* of [0-9]+ faults.*3 random"
   gate --scenario tracker/loky_* --world sim --random 3)
 
