@@ -164,7 +164,7 @@ Exit history(const HistoryOptions& options) {
       options.database.empty() ? default_history() : std::filesystem::path(options.database));
   const auto records = store ? store->records() : tl::unexpected(store.error());
   if (!records) {
-    return complain(describe(records.error()));
+    return complain(records.error());
   }
   const std::vector<Line> lines = lines_of(*records, options.benches, options.changes);
   if (lines.empty()) {

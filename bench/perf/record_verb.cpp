@@ -123,7 +123,7 @@ using Recorded = tl::expected<void, RecordError>;
 Recorded add(Store& store, const Record& record, const std::string& what) {
   const auto added = store.add(record);
   if (!added) {
-    return tl::unexpected<RecordError>({.why = describe(added.error()), .is_by_store = true});
+    return tl::unexpected<RecordError>({.why = added.error(), .is_by_store = true});
   }
   for (const MeasuredBenchmark& benchmark : record.benchmarks) {
     if (!benchmark.error.empty()) {
@@ -377,7 +377,7 @@ Exit record_commits(const RecordOptions& options, Store& store) {
   // Read after the wait: the process that had the lock may have recorded some of them.
   const auto records = store.records();
   if (!records) {
-    return complain(describe(records.error()));
+    return complain(records.error());
   }
   // One of every `every` commits, counted back from the last one.
   std::size_t back = hashes->size();
@@ -389,7 +389,7 @@ Exit record(const RecordOptions& options) {
   auto store = Store::open_to_write(options.database.empty() ? default_history()
                                                              : fs::path(options.database));
   if (!store) {
-    return complain(describe(store.error()));
+    return complain(store.error());
   }
   if (!options.files.empty()) {
     return import_files(options, *store);

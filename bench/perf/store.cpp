@@ -12,10 +12,10 @@
 
 #include <fmt/format.h>
 
+#include "harness/platform/hash.hpp"
+
 namespace lastref::perf {
 namespace {
-
-using Why = StoreError::Why;
 
 /// How long to wait for another writer. A record is written in milliseconds.
 constexpr int patience_ms = 60'000;
@@ -53,69 +53,46 @@ CREATE TABLE counters(
   PRIMARY KEY(benchmark_id, name, number)) STRICT, WITHOUT ROWID;
 )";
 
-Why why_of(int code) {
+constexpr const char* no_history = "is no history of lastref perf";
+
+/// What is wrong with the file.
+std::string reason_of(sqlite3* database, int code) {
+  const std::string said = database == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(database);
   switch (code & 0xff) {
     case SQLITE_NOTADB:
-      return Why::not_a_history;
+      return no_history;
     case SQLITE_CANTOPEN:
-      return Why::no_file;
+      return "cannot be opened: " + said;
     case SQLITE_READONLY:
     case SQLITE_PERM:
-      return Why::read_only;
+      return "may only be read";
     case SQLITE_FULL:
-      return Why::full;
+      return "cannot grow: no space is left; nothing was recorded";
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return Why::busy;
-    case SQLITE_CORRUPT:
-      return Why::damaged;
-    default:
-      return Why::failed;
-  }
-}
-
-std::string_view words_of(Why why) {
-  switch (why) {
-    case Why::no_file:
-      return "cannot be opened";
-    case Why::not_a_history:
-      return "is no history of lastref perf";
-    case Why::later_version:
-      return "was written by a later version of lastref perf";
-    case Why::read_only:
-      return "may only be read";
-    case Why::full:
-      return "cannot grow: no space is left; nothing was recorded";
-    case Why::busy:
       return "has been kept by another program for a minute; nothing was recorded";
-    case Why::damaged:
+    case SQLITE_CORRUPT:
       return "is damaged";
-    case Why::not_a_number:
-      return "takes no time that is not a number";
-    case Why::failed:
-      break;
+    default:
+      return "cannot be used: " + said;
   }
-  return "cannot be used";
 }
 
-/// Thrown by all that follows, and caught by each function of the store.
+/// What is wrong with the file. Thrown by all that follows, and caught by each function of the store.
 struct Failure {
-  Why why = Why::failed;
-  std::string said = {};
+  std::string why;
 };
 
 /// Throws the error of SQLite, if there is one.
 void check(sqlite3* database, int code) {
   if (code != SQLITE_OK) {
-    const Why why = why_of(code);
-    const char* const said = database == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(database);
-    throw Failure{.why = why, .said = why == Why::failed || why == Why::no_file ? said : ""};
+    throw Failure{reason_of(database, code)};
   }
 }
 
 /// The result of `act`; or the error that it throws.
 template <typename Act>
-StoreResult<std::invoke_result_t<Act>> result_of(const std::string& path, Act act) try {
+OrWhy<std::invoke_result_t<Act>> result_of(const std::string& path, Act act) try {
   if constexpr (std::is_void_v<std::invoke_result_t<Act>>) {
     act();
     return {};
@@ -123,7 +100,7 @@ StoreResult<std::invoke_result_t<Act>> result_of(const std::string& path, Act ac
     return act();
   }
 } catch (const Failure& failure) {
-  return tl::unexpected(StoreError{.why = failure.why, .path = path, .said = failure.said});
+  return no(path + ' ' + failure.why);
 }
 
 /// A statement with its values.
@@ -231,11 +208,13 @@ void check_kind(sqlite3* database, std::int64_t version) {
   const std::int64_t owner = number(database, "PRAGMA application_id");
   const bool is_new = owner == 0 && number(database, "SELECT count(*) FROM sqlite_schema") == 0;
   if (!is_new && owner != application) {
-    throw Failure{.why = Why::not_a_history};
+    throw Failure{no_history};
   }
   if (version > Store::version) {
-    throw Failure{.why = Why::later_version,
-                  .said = fmt::format("its version is {}, ours {}", version, Store::version)};
+    throw Failure{
+        fmt::format("was written by a later version of lastref perf: its version is {}, ours {}",
+                    version,
+                    Store::version)};
   }
 }
 
@@ -253,15 +232,9 @@ void make_tables(sqlite3* database) {
   }
 }
 
-/// FNV-1a.
 class Digest {
  public:
-  void add(std::string_view bytes) {
-    for (const char byte : bytes) {
-      value_ = (value_ ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
-    }
-  }
-  void add(double value) { add(fmt::format("{:a};", value)); }
+  void add(std::string_view bytes) { value_ = harness::hash_of(bytes, value_); }
   /// Adds the length first, so that different texts cannot give the same bytes.
   void add_whole(std::string_view text) {
     add(fmt::format("{}:", text.size()));
@@ -271,7 +244,7 @@ class Digest {
   void add_all(const std::vector<Value>& values) {
     add(fmt::format("{}:", values.size()));
     for (const Value value : values) {
-      add(static_cast<double>(value));
+      add(fmt::format("{:a};", static_cast<double>(value)));
     }
   }
 
@@ -279,7 +252,7 @@ class Digest {
   std::int64_t value() const { return static_cast<std::int64_t>(value_ >> 1U); }
 
  private:
-  std::uint64_t value_ = 0xcbf29ce484222325U;
+  std::uint64_t value_ = harness::hash_of("");
 };
 
 /// The digest of all measurements and of the build. Records of a commit and machine with the same
@@ -300,21 +273,6 @@ std::int64_t digest_of(const Record& record) {
     for (const auto& [name, values] : benchmark.counters) {
       digest.add_whole(name);
       digest.add_all(values);
-    }
-  }
-  return digest.value();
-}
-
-/// The digest in the first histories: only of names and times.
-std::int64_t earlier_digest_of(const Record& record) {
-  Digest digest;
-  for (const MeasuredBenchmark& benchmark : record.benchmarks) {
-    digest.add(benchmark.name);
-    for (const double seconds : benchmark.wall_seconds) {
-      digest.add(seconds);
-    }
-    for (const double seconds : benchmark.processor_seconds) {
-      digest.add(seconds);
     }
   }
   return digest.value();
@@ -367,25 +325,12 @@ void insert_values(sqlite3* database, const MeasuredBenchmark& benchmark) {
 /// False if the same record is already there. It writes several rows, so the caller needs a
 /// transaction.
 bool insert_record(sqlite3* database, const Record& record) {
-  const std::int64_t commit = id_of(database, record.commit);
-  const std::int64_t machine = id_of(database, record.machine);
-  if (number(database,
-             "SELECT 1 FROM records WHERE commit_id = ? AND machine_id = ? AND digest = ? AND "
-             "compiler = ? AND flags = ? AND program = ?",
-             commit,
-             machine,
-             earlier_digest_of(record),
-             record.compiler,
-             record.flags,
-             record.program) != 0) {
-    return false;
-  }
   Statement insert(database,
                    "INSERT INTO records(commit_id, machine_id, load, compiler, flags, program, "
                    "recorded, digest) VALUES(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING "
                    "RETURNING id",
-                   commit,
-                   machine,
+                   id_of(database, record.commit),
+                   id_of(database, record.machine),
                    record.machine.load,
                    record.compiler,
                    record.flags,
@@ -484,11 +429,6 @@ bool has_only_numbers(const Record& record) {
 
 }  // namespace
 
-std::string describe(const StoreError& error) {
-  return fmt::format(
-      "{} {}{}{}", error.path, words_of(error.why), error.said.empty() ? "" : ": ", error.said);
-}
-
 void Store::Close::operator()(sqlite3* database) const {
   sqlite3_close(database);
 }
@@ -502,14 +442,14 @@ Store::Store(const std::filesystem::path& path, int flags) : path_(path.string()
   sqlite3_busy_timeout(opened, patience_ms);
 }
 
-StoreResult<Store> Store::open_to_write(const std::filesystem::path& path) {
+OrWhy<Store> Store::open_to_write(const std::filesystem::path& path) {
   return result_of(path.string(), [&] {
     std::error_code error;
     if (path.has_parent_path()) {
       std::filesystem::create_directories(path.parent_path(), error);
     }
     if (error) {
-      throw Failure{.why = Why::no_file, .said = error.message()};
+      throw Failure{"cannot be opened: " + error.message()};
     }
     Store store(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     make_tables(store.database_.get());
@@ -517,27 +457,27 @@ StoreResult<Store> Store::open_to_write(const std::filesystem::path& path) {
   });
 }
 
-StoreResult<Store> Store::open_to_read(const std::filesystem::path& path) {
+OrWhy<Store> Store::open_to_read(const std::filesystem::path& path) {
   return result_of(path.string(), [&] {
     Store store(path, SQLITE_OPEN_READONLY);
     const std::int64_t there = number(store.database_.get(), "PRAGMA user_version");
     check_kind(store.database_.get(), there);
     if (there == 0) {
-      throw Failure{.why = Why::not_a_history};
+      throw Failure{no_history};
     }
     return store;
   });
 }
 
-StoreResult<void> Store::limit(std::int64_t pages) {
+OrWhy<void> Store::limit(std::int64_t pages) {
   return result_of(
       path_, [&] { number(database_.get(), fmt::format("PRAGMA max_page_count = {}", pages)); });
 }
 
-StoreResult<bool> Store::add(const Record& record) {
+OrWhy<bool> Store::add(const Record& record) {
   return result_of(path_, [&] {
     if (!has_only_numbers(record)) {
-      throw Failure{.why = Why::not_a_number};
+      throw Failure{"takes no time that is not a number"};
     }
     Transaction transaction(database_.get(), "BEGIN IMMEDIATE");
     const bool is_new = insert_record(database_.get(), record);
@@ -546,7 +486,7 @@ StoreResult<bool> Store::add(const Record& record) {
   });
 }
 
-StoreResult<std::vector<Record>> Store::records() const {
+OrWhy<std::vector<Record>> Store::records() const {
   return result_of(path_, [&] {
     const Transaction transaction(database_.get(), "BEGIN");
     return read_records(database_.get());

@@ -5,11 +5,11 @@
 
 #include <cmath>
 #include <limits>
-#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -18,10 +18,6 @@
 #include "property_tests/support/fresh_folder.hpp"
 
 namespace lastref::perf {
-
-void PrintTo(StoreError::Why why, std::ostream* out) {
-  *out << describe(StoreError{.why = why, .path = "it"});
-}
 
 namespace {
 
@@ -44,8 +40,8 @@ TEST(MachineTest, has_a_name_where_nothing_is_told) {
             "unknown processor, 1 cores, Linux 6.1, no governor told");
 }
 
-using Why = StoreError::Why;
 using pretend::FreshFolder;
+using testing::HasSubstr;
 
 TEST(Foreign, is_of_its_own_machine_and_time) {
   BenchmarkRun run;
@@ -141,7 +137,7 @@ class StoreTest : public testing::Test {
  protected:
   Store written() const {
     auto store = Store::open_to_write(path);
-    EXPECT_TRUE(store) << describe(store.error());
+    EXPECT_TRUE(store) << store.error();
     return *std::move(store);
   }
 
@@ -227,18 +223,6 @@ TEST_F(StoreTest, takes_records_for_others_whatever_they_differ_in) {
   folder.remove("history.sqlite");
 }
 
-TEST_F(StoreTest, knows_a_record_again_that_has_an_earlier_digest) {
-  EXPECT_EQ(written().add(record_of("first")), true);
-  // The digest of names and times alone, as earlier versions wrote it.
-  execute(path, "UPDATE records SET digest = 5328942006172295358");
-  Store store = written();
-  EXPECT_EQ(store.add(record_of("first")), false);
-  Record other = record_of("first");
-  other.program = "other";
-  EXPECT_EQ(store.add(other), true);
-  folder.remove("history.sqlite");
-}
-
 TEST_F(StoreTest, learns_later_where_a_commit_stands) {
   Store store = written();
   Record unknown = record_of("first");
@@ -255,24 +239,25 @@ TEST_F(StoreTest, learns_later_where_a_commit_stands) {
 TEST_F(StoreTest, says_that_a_file_is_not_there) {
   const auto store = Store::open_to_read(path);
   ASSERT_FALSE(store);
-  EXPECT_EQ(store.error().why, Why::no_file);
-  EXPECT_NE(describe(store.error()).find(path), std::string::npos);
-  EXPECT_EQ(Store::open_to_write("/proc/nowhere/h.sqlite").error().why, Why::no_file);
+  EXPECT_THAT(store.error(), HasSubstr("cannot be opened"));
+  EXPECT_THAT(store.error(), HasSubstr(path));
+  EXPECT_THAT(Store::open_to_write("/proc/nowhere/h.sqlite").error(),
+              HasSubstr("cannot be opened"));
 }
 
 TEST_F(StoreTest, refuses_what_is_no_history) {
   const std::string words(5000, 'x');
   folder.write("history.sqlite", words);
-  EXPECT_EQ(Store::open_to_read(path).error().why, Why::not_a_history);
-  EXPECT_EQ(Store::open_to_write(path).error().why, Why::not_a_history);
+  EXPECT_THAT(Store::open_to_read(path).error(), HasSubstr("is no history of lastref perf"));
+  EXPECT_THAT(Store::open_to_write(path).error(), HasSubstr("is no history of lastref perf"));
   EXPECT_EQ(folder.read("history.sqlite"), words) << "it is another program's";
   folder.remove("history.sqlite");
 }
 
 TEST_F(StoreTest, refuses_a_database_of_another_program) {
   execute(path, "CREATE TABLE theirs(x); PRAGMA user_version = 1");
-  EXPECT_EQ(Store::open_to_read(path).error().why, Why::not_a_history);
-  EXPECT_EQ(Store::open_to_write(path).error().why, Why::not_a_history);
+  EXPECT_THAT(Store::open_to_read(path).error(), HasSubstr("is no history of lastref perf"));
+  EXPECT_THAT(Store::open_to_write(path).error(), HasSubstr("is no history of lastref perf"));
   folder.remove("history.sqlite");
 }
 
@@ -281,16 +266,16 @@ TEST_F(StoreTest, refuses_a_later_version_and_says_which) {
   execute(path, "PRAGMA user_version = 9");
   const auto store = Store::open_to_write(path);
   ASSERT_FALSE(store);
-  EXPECT_EQ(store.error().why, Why::later_version);
-  EXPECT_NE(describe(store.error()).find("its version is 9, ours 1"), std::string::npos);
-  EXPECT_EQ(Store::open_to_read(path).error().why, Why::later_version);
+  EXPECT_THAT(store.error(), HasSubstr("later version"));
+  EXPECT_THAT(store.error(), HasSubstr("its version is 9, ours 1"));
+  EXPECT_THAT(Store::open_to_read(path).error(), HasSubstr("later version"));
   folder.remove("history.sqlite");
 }
 
 TEST_F(StoreTest, says_that_it_may_only_be_read) {
   EXPECT_EQ(written().add(record_of("first")), true);
   auto store = Store::open_to_read(path);
-  EXPECT_EQ(store->add(record_of("second")).error().why, Why::read_only);
+  EXPECT_THAT(store->add(record_of("second")).error(), HasSubstr("may only be read"));
   EXPECT_EQ(store->records()->size(), 1U);
   folder.remove("history.sqlite");
 }
@@ -301,7 +286,7 @@ TEST_F(StoreTest, says_that_no_space_is_left_and_keeps_what_it_has) {
   ASSERT_TRUE(store.limit(1));
   Record large = record_of("second");
   large.benchmarks.front().label = std::string(1'000'000, 'x');
-  EXPECT_EQ(store.add(large).error().why, Why::full);
+  EXPECT_THAT(store.add(large).error(), HasSubstr("no space is left"));
   const auto records = store.records();
   ASSERT_TRUE(records);
   ASSERT_EQ(records->size(), 1U);
@@ -319,7 +304,7 @@ TEST_F(StoreTest, says_that_a_file_is_damaged) {
   std::string bytes = folder.read("history.sqlite");
   std::fill(bytes.begin() + 4096, bytes.end(), '\xff');
   folder.write("history.sqlite", bytes);
-  EXPECT_EQ(Store::open_to_read(path)->records().error().why, Why::damaged);
+  EXPECT_THAT(Store::open_to_read(path)->records().error(), HasSubstr("is damaged"));
   folder.remove("history.sqlite");
 }
 
@@ -327,7 +312,7 @@ TEST_F(StoreTest, takes_no_time_that_is_not_a_number) {
   Store store = written();
   Record record = record_of("first");
   record.benchmarks.front().wall_seconds.front() = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(store.add(record).error().why, Why::not_a_number);
+  EXPECT_THAT(store.add(record).error(), HasSubstr("not a number"));
   EXPECT_TRUE(store.records()->empty());
   folder.remove("history.sqlite");
 }
