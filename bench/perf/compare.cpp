@@ -98,17 +98,15 @@ class Comparer {
                       is_file_a ? options_.a : options_.b,
                       is_file_a ? options_.b : options_.a));
     }
-    return is_file_a ? compare_files(*a, *b) : compare_builds(*a, *b);
+    return is_file_a ? compare_files() : compare_builds(*a, *b);
   }
 
-  tl::expected<Comparison, CompareError> compare_files(const FoundSide& a, const FoundSide& b) {
+  tl::expected<Comparison, CompareError> compare_files() {
     comparison_.has_pairs = false;
-    const auto run_a = read_run(a.program);
-    const auto run_b = read_run(b.program);
+    const auto run_a = read_run(options_.a);
+    const auto run_b = read_run(options_.b);
     if (!run_a || !run_b) {
-      return no(fmt::format("{}: {}",
-                            run_a ? options_.b : options_.a,
-                            describe(run_a ? run_b.error() : run_a.error())));
+      return no(run_a ? run_b.error() : run_a.error());
     }
     const auto names_a = names_in(*run_a);
     const auto both = split(names_a, names_in(*run_b));

@@ -20,7 +20,6 @@ namespace lastref::perf {
 namespace {
 
 using Json = nlohmann::json;
-using Why = UnreadableRun::Why;
 
 /// The text with a backslash before each special character.
 std::string escaped(const std::string& text, std::string_view special) {
@@ -30,10 +29,6 @@ std::string escaped(const std::string& text, std::string_view special) {
     all += letter;
   }
   return all;
-}
-
-tl::unexpected<UnreadableRun> unreadable(Why why, std::string where) {
-  return tl::unexpected<UnreadableRun>({.why = why, .where = std::move(where)});
 }
 
 bool is_of_a_word(char letter) {
@@ -110,6 +105,7 @@ bool is_counter(std::string_view key) {
   return std::ranges::find(known, key) == known.end();
 }
 
+constexpr const char* not_a_run = "not the JSON of Google Benchmark: ";
 constexpr const char* only_aggregates =
     "only aggregates: run it without --benchmark_report_aggregates_only";
 
@@ -148,10 +144,10 @@ std::optional<double> time_in(const Json& row, const char* key) {
 /// Reads rows into a run.
 class Reader {
  public:
-  tl::expected<void, UnreadableRun> read(const Json& row) {
+  OrWhy<void> read(const Json& row) {
     const std::string name = name_of(row);
     if (name.empty()) {
-      return unreadable(Why::not_a_benchmark, fmt::format("row {}", rows_ + 1));
+      return no(fmt::format("row {} of the benchmarks has no name", rows_ + 1));
     }
     ++rows_;
     if (word_in(row, "run_type") == "aggregate") {
@@ -169,12 +165,12 @@ class Reader {
     const std::string unit = row.contains("time_unit") ? word_in(row, "time_unit") : "ns";
     const std::optional<double> scale = seconds_of_unit(unit);
     if (!scale) {
-      return unreadable(Why::unknown_unit, fmt::format("{}: \"{}\"", name, unit));
+      return no(fmt::format("a unit of time that is not known, of {}: \"{}\"", name, unit));
     }
     const std::optional<double> wall = time_in(row, "real_time");
     const std::optional<double> processor = time_in(row, "cpu_time");
     if (!wall || !processor) {
-      return unreadable(Why::no_time, name);
+      return no(name + " has no time, or one that cannot be");
     }
     benchmark.wall_seconds.push_back(*wall * *scale);
     benchmark.processor_seconds.push_back(*processor * *scale);
@@ -265,59 +261,39 @@ std::string glob_for(const std::string& name) {
   return escaped(name, R"(\*?[)");
 }
 
-std::string describe(const UnreadableRun& unreadable) {
-  const auto& where = unreadable.where;
-  switch (unreadable.why) {
-    case Why::no_file:
-      return where + " cannot be read";
-    case Why::not_json:
-      return "not the JSON of Google Benchmark: " + where;
-    case Why::not_a_run:
-      return "not the JSON of Google Benchmark: there is no list of benchmarks";
-    case Why::not_a_benchmark:
-      return where + " of the benchmarks has no name";
-    case Why::no_time:
-      return where + " has no time, or one that cannot be";
-    case Why::unknown_unit:
-      return "a unit of time that is not known, of " + where;
-    case Why::aggregates_only:
-      return only_aggregates;
-  }
-  return where;
-}
-
-tl::expected<BenchmarkRun, UnreadableRun> parse_run(std::string_view text) {
+OrWhy<BenchmarkRun> parse_run(std::string_view text) {
   Json all;
   try {
     all = Json::parse(without_bare_words(text));
   } catch (const Json::exception& error) {
-    return unreadable(Why::not_json, error.what());
+    return no(std::string(not_a_run) + error.what());
   }
   const auto rows = all.is_object() ? all.find("benchmarks") : all.end();
   if (!all.is_object() || rows == all.end() || !rows->is_array()) {
-    return unreadable(Why::not_a_run, {});
+    return no(std::string(not_a_run) + "there is no list of benchmarks");
   }
   Reader reader;
   for (const Json& row : *rows) {
     if (const auto is_read = reader.read(row); !is_read) {
-      return tl::unexpected<UnreadableRun>(is_read.error());
+      return no(is_read.error());
     }
   }
   if (reader.has_aggregates_alone()) {
-    return unreadable(Why::aggregates_only, {});
+    return no(only_aggregates);
   }
   BenchmarkRun run = reader.run();
   run.context = context_in(all);
   return run;
 }
 
-tl::expected<BenchmarkRun, UnreadableRun> read_run(const std::filesystem::path& path) {
+OrWhy<BenchmarkRun> read_run(const std::filesystem::path& path) {
   std::error_code error;
   const auto text = text_of(path);
   if (!text || !std::filesystem::is_regular_file(path, error)) {
-    return unreadable(Why::no_file, path.string());
+    return no(path.string() + " cannot be read");
   }
-  return parse_run(*text);
+  return parse_run(*text).map_error(
+      [&](const std::string& why) { return path.string() + ": " + why; });
 }
 
 bool wall_time_counts(std::string_view name) {
@@ -371,7 +347,7 @@ OrWhy<BenchmarkRun> run_benchmarks(const BenchmarkOptions& options, const std::s
   if (const auto done = run_measured(process); !done) {
     return no(describe(done.error()));
   }
-  return read_run(json).map_error([](const UnreadableRun& why) { return describe(why); });
+  return read_run(json);
 }
 
 OrWhy<MeasuredBenchmark> measure_benchmark(const BenchmarkOptions& options,

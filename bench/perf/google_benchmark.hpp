@@ -29,8 +29,6 @@
 #include <utility>
 #include <vector>
 
-#include <tl/expected.hpp>
-
 #include "bench/perf/process.hpp"
 
 namespace lastref::perf {
@@ -65,30 +63,11 @@ struct BenchmarkRun {
   std::vector<MeasuredBenchmark> benchmarks;   ///< in the order of the text, names are unique
 };
 
-/// Why a text cannot be read.
-struct UnreadableRun {
-  enum class Why : std::uint8_t {
-    no_file,          ///< It cannot be opened or read; `where` is its path.
-    not_json,         ///< For example truncated; `where` is the parser's message.
-    not_a_run,        ///< JSON without a list `benchmarks`
-    not_a_benchmark,  ///< a row that is not an object, or has no name
-    no_time,          ///< a row without times, or with one that is negative or not a number
-    unknown_unit,     ///< A time has an unknown unit.
-    aggregates_only,  ///< There are no rows of repetitions.
-  };
-  Why why = Why::not_json;
-  std::string where;  ///< the benchmark, or another place in the file
-
-  bool operator==(const UnreadableRun&) const = default;
-};
-
-/// One line for the user.
-std::string describe(const UnreadableRun& unreadable);
-
 /// Parses a whole text. A text without benchmarks is a run that has none. Control characters in
 /// strings are replaced by '?'.
-tl::expected<BenchmarkRun, UnreadableRun> parse_run(std::string_view text);
-tl::expected<BenchmarkRun, UnreadableRun> read_run(const std::filesystem::path& path);
+OrWhy<BenchmarkRun> parse_run(std::string_view text);
+/// An error names the file.
+OrWhy<BenchmarkRun> read_run(const std::filesystem::path& path);
 
 /// Whether wall time counts for the benchmark of this name, else processor time does.
 bool wall_time_counts(std::string_view name);

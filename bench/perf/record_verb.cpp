@@ -145,8 +145,7 @@ Exit import_files(const RecordOptions& options, Store& store) {
   for (const std::string& path : options.files) {
     const auto run = read_run(path);
     if (!run) {
-      const bool says_path = run.error().why == UnreadableRun::Why::no_file;
-      return complain((says_path ? "" : path + ": ") + describe(run.error()));
+      return complain(run.error());
     }
     const auto known = options.commit.empty() ? std::nullopt : commit_in(".", options.commit);
     Record record = record_of_foreign(*run, now());

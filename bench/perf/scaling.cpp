@@ -128,10 +128,7 @@ Exit tell(const BenchmarkRun& run, double limit) {
 }
 
 Exit growth(const GrowthOptions& options) {
-  const auto run =
-      options.json.empty()
-          ? measure(options.seconds)
-          : read_run(options.json).map_error([](const auto& why) { return describe(why); });
+  const auto run = options.json.empty() ? measure(options.seconds) : read_run(options.json);
   if (!run) {
     return refuse(run.error());
   }

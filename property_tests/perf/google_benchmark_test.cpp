@@ -42,7 +42,6 @@ TEST(Globs, that_match_nothing_say_how_a_part_of_a_name_is_meant) {
 using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Why = UnreadableRun::Why;
 
 std::string run_of(const std::string& rows) {
   return R"({"context": {"host_name": "here", "num_cpus": 2, "load_avg": [1, 2]},
@@ -65,7 +64,7 @@ constexpr const char* three_rows = R"(
 
 TEST(GoogleBenchmark, repetitions_are_put_together_and_aggregates_left_out) {
   const auto run = parse_run(run_of(three_rows));
-  ASSERT_TRUE(run) << describe(run.error());
+  ASSERT_TRUE(run) << run.error();
   ASSERT_EQ(run->benchmarks.size(), 1U);
   const MeasuredBenchmark& put = run->benchmarks.front();
   EXPECT_EQ(put.name, "put/100/real_time");
@@ -85,7 +84,7 @@ TEST(GoogleBenchmark, one_of_which_aggregates_alone_are_kept_is_named) {
              "," + three_rows +
              R"(, {"name": "put_BigO", "run_name": "put", "aggregate_name": "BigO")" + aggregate +
              R"(, {"name": "put_RMS", "run_name": "put", "aggregate_name": "RMS")" + aggregate));
-  ASSERT_TRUE(run) << describe(run.error());
+  ASSERT_TRUE(run) << run.error();
   ASSERT_EQ(run->benchmarks.size(), 2U);
   EXPECT_EQ(run->benchmarks[0].name, "slow");
   EXPECT_THAT(run->benchmarks[0].error, HasSubstr("only aggregates"));
@@ -95,7 +94,7 @@ TEST(GoogleBenchmark, one_of_which_aggregates_alone_are_kept_is_named) {
 TEST(GoogleBenchmark, words_in_strings_stay_what_they_are) {
   const auto run = parse_run(run_of(R"({"name": "NaN", "label": "NaN \" -Infinity", "real_time": 1,
                                         "cpu_time": 1, "time_unit": "ns"})"));
-  ASSERT_TRUE(run) << describe(run.error());
+  ASSERT_TRUE(run) << run.error();
   EXPECT_EQ(run->benchmarks.front().name, "NaN");
   EXPECT_EQ(run->benchmarks.front().label, "NaN \" -Infinity");
 }
@@ -106,7 +105,7 @@ TEST(GoogleBenchmark, nothing_that_a_terminal_obeys_is_in_words) {
       R"({"name": "a\u001b[2Jb", "iterations": 1, "real_time": 1, "cpu_time": 1,
           "label": "µ\r\u009b2J", "c\u007f": 2},
          {"name": "d", "error_occurred": true, "error_message": "no\nspace"})"));
-  ASSERT_TRUE(run) << describe(run.error());
+  ASSERT_TRUE(run) << run.error();
   ASSERT_EQ(run->benchmarks.size(), 2U);
   EXPECT_EQ(run->benchmarks[0].name, "a?[2Jb");
   EXPECT_EQ(run->benchmarks[0].label, "µ??2J");
@@ -116,7 +115,7 @@ TEST(GoogleBenchmark, nothing_that_a_terminal_obeys_is_in_words) {
 
 TEST(GoogleBenchmark, the_context_is_words) {
   const auto run = parse_run(run_of(""));
-  ASSERT_TRUE(run) << describe(run.error());
+  ASSERT_TRUE(run) << run.error();
   EXPECT_TRUE(run->benchmarks.empty());
   EXPECT_EQ(run->context.at("host_name"), "here");
   EXPECT_EQ(run->context.at("num_cpus"), "2");
@@ -126,7 +125,7 @@ TEST(GoogleBenchmark, the_context_is_words) {
 TEST(GoogleBenchmark, one_that_could_not_run_says_why) {
   const auto run = parse_run(run_of(R"({"name": "load", "run_name": "load", "run_type": "iteration",
       "error_occurred": true, "error_message": "no space", "real_time": 0, "cpu_time": 0})"));
-  ASSERT_TRUE(run) << describe(run.error());
+  ASSERT_TRUE(run) << run.error();
   EXPECT_EQ(run->benchmarks.front().error, "no space");
   EXPECT_TRUE(run->benchmarks.front().wall_seconds.empty());
 }
@@ -145,36 +144,41 @@ TEST(GoogleBenchmark, the_clock_that_counts_is_in_the_name) {
 struct Bad {
   const char* what;
   std::string text;
-  Why why;
+  const char* why;
 
   friend void PrintTo(const Bad& bad, std::ostream* out) { *out << bad.what; }
 };
 
+constexpr const char* not_json = "not the JSON of Google Benchmark: [json.exception.parse_error";
+constexpr const char* not_a_run =
+    "not the JSON of Google Benchmark: there is no list of benchmarks";
+constexpr const char* not_a_benchmark = "row 1 of the benchmarks has no name";
+constexpr const char* no_time = "a has no time";
+constexpr const char* unknown_unit = "a unit of time that is not known, of a";
+
 const Bad bad_texts[] = {
-    {"nothing", "", Why::not_json},
-    {"cut_off", run_of(three_rows).substr(0, 300), Why::not_json},
-    {"a_bare_word", run_of("NaNa"), Why::not_json},
-    {"bytes_that_are_no_text", run_of("{\"name\": \"\xff\"}"), Why::not_json},
-    {"a_list", "[]", Why::not_a_run},
-    {"no_benchmarks", "{}", Why::not_a_run},
-    {"benchmarks_that_are_none", R"({"benchmarks": {}})", Why::not_a_run},
-    {"a_number_for_a_row", run_of("1"), Why::not_a_benchmark},
-    {"no_name", run_of(R"({"real_time": 1, "cpu_time": 1})"), Why::not_a_benchmark},
-    {"no_time", run_of(R"({"name": "a", "cpu_time": 1})"), Why::no_time},
-    {"a_time_below_zero", run_of(R"({"name": "a", "cpu_time": 1, "real_time": -1})"), Why::no_time},
-    {"a_time_that_is_none",
-     run_of(R"({"name": "a", "cpu_time": 1, "real_time": NaN})"),
-     Why::no_time},
-    {"a_time_in_words", run_of(R"({"name": "a", "cpu_time": "1", "real_time": 1})"), Why::no_time},
+    {"nothing", "", not_json},
+    {"cut_off", run_of(three_rows).substr(0, 300), not_json},
+    {"a_bare_word", run_of("NaNa"), not_json},
+    {"bytes_that_are_no_text", run_of("{\"name\": \"\xff\"}"), not_json},
+    {"a_list", "[]", not_a_run},
+    {"no_benchmarks", "{}", not_a_run},
+    {"benchmarks_that_are_none", R"({"benchmarks": {}})", not_a_run},
+    {"a_number_for_a_row", run_of("1"), not_a_benchmark},
+    {"no_name", run_of(R"({"real_time": 1, "cpu_time": 1})"), not_a_benchmark},
+    {"no_time", run_of(R"({"name": "a", "cpu_time": 1})"), no_time},
+    {"a_time_below_zero", run_of(R"({"name": "a", "cpu_time": 1, "real_time": -1})"), no_time},
+    {"a_time_that_is_none", run_of(R"({"name": "a", "cpu_time": 1, "real_time": NaN})"), no_time},
+    {"a_time_in_words", run_of(R"({"name": "a", "cpu_time": "1", "real_time": 1})"), no_time},
     {"a_strange_unit",
      run_of(R"({"name": "a", "cpu_time": 1, "real_time": 1, "time_unit": "days"})"),
-     Why::unknown_unit},
+     unknown_unit},
     {"a_unit_that_is_no_word",
      run_of(R"({"name": "a", "cpu_time": 1, "real_time": 1, "time_unit": 3})"),
-     Why::unknown_unit},
+     unknown_unit},
     {"aggregates",
      run_of(R"({"name": "a_mean", "run_name": "a", "run_type": "aggregate"})"),
-     Why::aggregates_only},
+     "only aggregates"},
 };
 
 class UnreadableTest : public testing::TestWithParam<Bad> {};
@@ -182,8 +186,7 @@ class UnreadableTest : public testing::TestWithParam<Bad> {};
 TEST_P(UnreadableTest, is_refused_for_its_reason) {
   const auto run = parse_run(GetParam().text);
   ASSERT_FALSE(run);
-  EXPECT_EQ(run.error().why, GetParam().why) << describe(run.error());
-  EXPECT_NE(describe(run.error()), "");
+  EXPECT_THAT(run.error(), HasSubstr(GetParam().why));
 }
 
 INSTANTIATE_TEST_SUITE_P(Texts, UnreadableTest, testing::ValuesIn(bad_texts), [](const auto& row) {
@@ -193,8 +196,7 @@ INSTANTIATE_TEST_SUITE_P(Texts, UnreadableTest, testing::ValuesIn(bad_texts), []
 TEST(GoogleBenchmark, a_file_that_is_not_there_is_named) {
   const auto run = read_run("no/such/file.json");
   ASSERT_FALSE(run);
-  EXPECT_EQ(run.error().why, Why::no_file);
-  EXPECT_THAT(describe(run.error()), HasSubstr("no/such/file.json"));
+  EXPECT_EQ(run.error(), "no/such/file.json cannot be read");
 }
 
 RC_GTEST_PROP(GoogleBenchmarkProperties,
@@ -206,7 +208,7 @@ RC_GTEST_PROP(GoogleBenchmarkProperties,
       place, std::min(instead.size(), text.size() - place), instead.data(), instead.size());
   const auto run = parse_run(text);
   if (!run) {
-    RC_ASSERT(!describe(run.error()).empty());
+    RC_ASSERT(!run.error().empty());
     return;
   }
   for (const MeasuredBenchmark& benchmark : run->benchmarks) {
