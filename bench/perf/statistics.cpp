@@ -327,10 +327,6 @@ Evidence signed_rank_test(std::span<const double> differences) {
   return {.p = std::min(1.0, 2 * tail), .is_above = is_above};
 }
 
-double signed_rank_p(std::span<const double> differences) {
-  return signed_rank_test(differences).p;
-}
-
 double least_signed_rank_p(std::size_t count) {
   return std::min(1.0, std::ldexp(2.0, -static_cast<int>(count)));
 }
@@ -437,10 +433,6 @@ Evidence rank_sum_test(std::span<const double> a, std::span<const double> b) {
       can_be_counted(places, wins) ? counted_chance(places, wins) : bounded_chance(places);
   return {.p = std::min(1.0, std::max(2 * chance, least_rank_sum_p(a.size(), b.size()))),
           .is_above = are_few_above != is_a_few};
-}
-
-double rank_sum_p(std::span<const double> a, std::span<const double> b) {
-  return rank_sum_test(a, b).p;
 }
 
 double least_rank_sum_p(std::size_t count_of_a, std::size_t count_of_b) {

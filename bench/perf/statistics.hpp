@@ -45,7 +45,6 @@ inline constexpr std::size_t exact_max = 200;  ///< differences
 /// if each difference is as likely to have the other sign. Zeros carry no information and are left
 /// out. Without differences p is 1.
 Evidence signed_rank_test(std::span<const double> differences);
-double signed_rank_p(std::span<const double> differences);
 /// The least p that `count` differences can have.
 double least_signed_rank_p(std::size_t count);
 
@@ -62,7 +61,6 @@ Estimate centre_of(std::span<const double> differences, double confidence);
 /// probability of ranks of a that are as low as these, or as high if they are above their mean. At
 /// the mean p is 1.
 Evidence rank_sum_test(std::span<const double> a, std::span<const double> b);
-double rank_sum_p(std::span<const double> a, std::span<const double> b);
 /// The least p that so many values can have, or the least positive double if it is smaller.
 double least_rank_sum_p(std::size_t count_of_a, std::size_t count_of_b);
 

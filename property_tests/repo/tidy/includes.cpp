@@ -135,7 +135,7 @@ constexpr std::array doors = {
 constexpr std::string_view at_libfiu = "harness/instrument/instrumented_os.cpp";
 
 /// Libraries whose headers end in .h, as the kernel's do.
-constexpr std::array<std::string_view, 11> not_the_kernel = {"cxxabi.h",
+constexpr std::array<std::string_view, 10> not_the_kernel = {"cxxabi.h",
                                                              "gtest/",
                                                              "gmock/",
                                                              "rapidcheck",
@@ -143,7 +143,6 @@ constexpr std::array<std::string_view, 11> not_the_kernel = {"cxxabi.h",
                                                              "fmt/",
                                                              "fnmatch.h",
                                                              "sanitizer/",
-                                                             "libalglib/",
                                                              "sqlite3.h",
                                                              "toml++/"};
 
