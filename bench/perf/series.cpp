@@ -309,8 +309,7 @@ Series series_of(const std::string& benchmark,
   for (const Point& point : series.points) {
     medians.push_back(point.seconds);
   }
-  // This cannot fail, because the store only accepts finite numbers.
-  series.changes = change_points_of(medians, options).value_or(std::vector<ChangePoint>());
+  series.changes = change_points_of(medians, options);
   return series;
 }
 
@@ -329,12 +328,8 @@ std::size_t values_min(const ChangePointOptions& options) {
   return values;
 }
 
-tl::expected<std::vector<ChangePoint>, SeriesError> change_points_of(
-    std::span<const double> series, const ChangePointOptions& options) {
-  const auto odd = std::ranges::find_if(series, [](double value) { return !std::isfinite(value); });
-  if (odd != series.end()) {
-    return tl::unexpected(SeriesError{static_cast<std::size_t>(odd - series.begin())});
-  }
+std::vector<ChangePoint> change_points_of(std::span<const double> series,
+                                          const ChangePointOptions& options) {
   std::vector<ChangePoint> points;
   if (series.size() < values_min(options)) {
     return points;

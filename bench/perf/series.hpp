@@ -25,8 +25,6 @@
 #include <utility>
 #include <vector>
 
-#include <tl/expected.hpp>
-
 #include "bench/perf/google_benchmark.hpp"
 #include "bench/perf/record.hpp"
 
@@ -64,13 +62,6 @@ inline constexpr std::size_t values_of_a_part = 2;
 /// the options.
 std::size_t values_min(const ChangePointOptions& options);
 
-/// Why a series cannot be searched.
-struct SeriesError {
-  std::size_t index = 0;  ///< of a value that is not a number, or infinite
-
-  bool operator==(const SeriesError&) const = default;
-};
-
 /// From the first value of the level before a change point up to the end of the level after it.
 inline std::pair<std::size_t, std::size_t> levels_at(std::span<const ChangePoint> points,
                                                      std::size_t at,
@@ -79,9 +70,9 @@ inline std::pair<std::size_t, std::size_t> levels_at(std::span<const ChangePoint
           at + 1 == points.size() ? values : points[at + 1].index};
 }
 
-/// All change points, in order.
-tl::expected<std::vector<ChangePoint>, SeriesError> change_points_of(
-    std::span<const double> series, const ChangePointOptions& options = {});
+/// All change points, in order. The values are finite.
+std::vector<ChangePoint> change_points_of(std::span<const double> series,
+                                          const ChangePointOptions& options = {});
 
 /// All measurements of one commit; several records of a commit are one point.
 struct Point {
