@@ -292,32 +292,22 @@ Judgement judge_samples(std::span<const double> a,
   return judgement;
 }
 
-void judge_together(std::span<Judgement> rows, const Rules& rules) {
+void judge_rows(std::span<ComparedRow> rows, const Rules& rules) {
   std::vector<double> each_p;
-  for (const Judgement& row : rows) {
-    each_p.push_back(row.p);
+  for (const ComparedRow& row : rows) {
+    each_p.push_back(row.judgement.p);
   }
   // Rows that could not be measured count as well: their number was fixed in advance.
   each_p.resize(std::max(each_p.size(), rules.rows), 1);
   const std::vector<double> corrected = holm(each_p);
   for (std::size_t at = 0; at < rows.size(); ++at) {
-    rows[at].p = corrected[at];
-    settle(rows[at], rules);
-  }
-}
-
-void judge_rows(std::span<ComparedRow> rows, const Rules& rules) {
-  std::vector<Judgement> judgements;
-  for (const ComparedRow& row : rows) {
-    judgements.push_back(row.judgement);
-  }
-  judge_together(judgements, rules);
-  for (std::size_t at = 0; at < rows.size(); ++at) {
-    rows[at].judgement = judgements[at];
+    Judgement& judgement = rows[at].judgement;
+    judgement.p = corrected[at];
+    settle(judgement, rules);
     if (!rows[at].error.empty()) {
-      rows[at].judgement.verdict = Verdict::cannot_tell;
-      rows[at].judgement.is_beyond = false;
-      rows[at].judgement.why = rows[at].error;
+      judgement.verdict = Verdict::cannot_tell;
+      judgement.is_beyond = false;
+      judgement.why = rows[at].error;
     }
   }
 }

@@ -68,7 +68,7 @@ struct Judgement {
   double ratio = 1;        ///< of B to A; above 1 is slower
   Interval interval = {};  ///< of the ratio
   /// Of the evidence in the direction of the ratio. It is corrected for the looks, and by
-  /// judge_together for the rows.
+  /// judge_rows for the rows.
   double p = 1;
   double p_against = 1;     ///< of the evidence in the other direction; corrected for the looks
   std::size_t pairs = 0;    ///< or values of the side that has fewer
@@ -100,9 +100,6 @@ Judgement judge_samples(std::span<const double> a,
                         std::span<const double> b,
                         const Rules& rules,
                         std::uint64_t seed);
-
-/// The final verdict on all rows: corrects each p for the number of rows and updates the verdicts.
-void judge_together(std::span<Judgement> rows, const Rules& rules);
 
 enum class Side : std::uint8_t { a, b };
 
@@ -142,7 +139,8 @@ struct ComparedRow {
   std::string error = {};  ///< Why it was abandoned.
 };
 
-/// As judge_together, for rows of which those with an error cannot be told.
+/// The final verdict on all rows: corrects each p for the number of rows and updates the verdicts.
+/// Rows with an error cannot be told.
 void judge_rows(std::span<ComparedRow> rows, const Rules& rules);
 
 /// Measures two sides in turns until it is clear which one is faster. Returns the rows of the units

@@ -153,20 +153,21 @@ TEST(Verdict, a_narrower_tolerance_is_looked_for_longer) {
 TEST(Verdict, samples_are_judged_without_pairs) {
   const std::vector<double> a = {1.00, 1.01, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07, 1.08, 1.09};
   std::vector<double> b = a;
-  std::vector rows = {judge_samples(a, b, {.tolerance = 0.1}, 1)};
-  judge_together(rows, {.tolerance = 0.1});
-  EXPECT_EQ(rows[0].verdict, Verdict::same);
+  const auto judged = [](std::span<const double> one, std::span<const double> other, Rules rules) {
+    std::vector<ComparedRow> rows = {
+        {.name = "row", .judgement = judge_samples(one, other, rules, 1)}};
+    judge_rows(rows, rules);
+    return rows.front().judgement;
+  };
+  EXPECT_EQ(judged(a, b, {.tolerance = 0.1}).verdict, Verdict::same);
   for (double& each : b) {
     each *= 1.5;
   }
-  rows = {judge_samples(a, b, {}, 1)};
-  judge_together(rows, {});
-  EXPECT_EQ(rows[0].verdict, Verdict::slower);
-  EXPECT_TRUE(rows[0].is_beyond);
-  rows = {judge_samples(std::span(a).first(3), std::span(b).first(3), {}, 1)};
-  judge_together(rows, {});
-  EXPECT_EQ(rows[0].verdict, Verdict::cannot_tell);
-  EXPECT_THAT(rows[0].why, HasSubstr("repetitions"));
+  EXPECT_EQ(judged(a, b, {}).verdict, Verdict::slower);
+  EXPECT_TRUE(judged(a, b, {}).is_beyond);
+  const Judgement of_few = judged(std::span(a).first(3), std::span(b).first(3), {});
+  EXPECT_EQ(of_few.verdict, Verdict::cannot_tell);
+  EXPECT_THAT(of_few.why, HasSubstr("repetitions"));
 }
 
 TEST(Verdict, of_one_repetition_each_nothing_can_be_told) {
