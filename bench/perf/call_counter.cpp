@@ -50,11 +50,7 @@ struct TracedProcess {
   os::Pid pid = 0;
   std::string role = "starter";
   bool is_own_program = false;  ///< It has called execve(2), so it shares no memory.
-  // When counts were last collected:
-  std::uint64_t crossings = 0;
-  std::uint64_t copies = 0;
-  std::uint64_t copied = 0;
-  std::uint64_t faults = 0;
+  std::array<std::uint64_t, 4> collected = {};  ///< See `Counter::collect`.
 };
 
 enum class Stance : std::uint8_t {
@@ -366,7 +362,7 @@ class Counter {
     ::prctl(PR_SET_CHILD_SUBREAPER, 0);
   }
 
-  std::vector<CountsByRole> count() {
+  std::vector<FiguresByRole> count() {
     while (!threads_.empty()) {
       throw_if_interrupted();
       settle();
@@ -385,7 +381,14 @@ class Counter {
   }
 
  private:
-  Counts& counts_of(const TracedThread& thread) { return counts_[thread.process->role]; }
+  void count(const TracedProcess& process, std::string_view counter, std::uint64_t more = 1) {
+    if (more > 0) {
+      figures_[process.role][std::string(counter)] += more;
+    }
+  }
+  void count(const TracedThread& thread, Column column, std::uint64_t more = 1) {
+    count(*thread.process, name_of(column), more);
+  }
 
   void add_thread(os::Pid id, std::shared_ptr<TracedProcess> process) {
     threads_.emplace(id, std::make_unique<TracedThread>(id, births_++, std::move(process)));
@@ -454,18 +457,17 @@ class Counter {
         marking_ = &thread;
         return;
       }
-      ++counts_of(thread).calls[name_of_call(stop.call.number)];
+      count(*thread.process, name_of_call(stop.call.number));
       return;
     }
     const auto call = std::exchange(thread.call, std::nullopt);
     if (!call) {
       return;
     }
-    Counts& counts = counts_of(thread);
-    counts.wake_ups += thread.has_slept ? 1U : 0U;
+    count(thread, Column::wake_ups, thread.has_slept ? 1 : 0);
     if (moves_bytes(call->number) && stop.result > 0) {
-      counts.bytes += static_cast<std::uint64_t>(stop.result);
-      counts.messages += receives(call->number) ? 1U : 0U;
+      count(thread, Column::bytes, static_cast<std::uint64_t>(stop.result));
+      count(thread, Column::messages, receives(call->number) ? 1 : 0);
     }
   }
 
@@ -474,9 +476,9 @@ class Counter {
     const os::Pid id = newcomer_of(parent.id);
     std::shared_ptr<TracedProcess> process = parent.process;
     if (is_thread_of(process->pid, id)) {
-      ++counts_of(parent).threads;
+      count(parent, Column::threads);
     } else {
-      ++counts_of(parent).processes;
+      count(parent, Column::processes);
       process = std::make_shared<TracedProcess>();
       process->pid = id;
     }
@@ -491,8 +493,7 @@ class Counter {
     const std::string word = second_word_of(process.pid);
     process.role = process.pid == root_ ? "caller" : word == "--receive" ? "receiver" : word;
     process.is_own_program = true;
-    process.crossings = process.copies = process.copied = 0;
-    process.faults = faults_of(process.pid);
+    process.collected = {0, 0, 0, faults_of(process.pid)};
   }
 
   /// Adds what the process itself and the kernel have counted since the last time.
@@ -500,18 +501,18 @@ class Counter {
     if (!process.is_own_program) {
       return;
     }
-    std::array<std::uint64_t, 3> own{};
+    constexpr std::array columns = {
+        Column::crossings, Column::copies, Column::copied, Column::pages};
+    std::array<std::uint64_t, columns.size()> now = {0, 0, 0, faults_of(process.pid)};
     if (own_counts_ != 0) {
-      iovec here{.iov_base = own.data(), .iov_len = sizeof own};
-      iovec there{.iov_base = std::bit_cast<void*>(own_counts_), .iov_len = sizeof own};
+      iovec here{.iov_base = now.data(), .iov_len = sizeof(bench::OwnCounts)};
+      iovec there{.iov_base = std::bit_cast<void*>(own_counts_), .iov_len = here.iov_len};
       ::process_vm_readv(process.pid, &here, 1, &there, 1, 0);
     }
-    const std::uint64_t faults = faults_of(process.pid);
-    Counts& counts = counts_[process.role];
-    counts.crossings += own[0] - std::exchange(process.crossings, own[0]);
-    counts.copies += own[1] - std::exchange(process.copies, own[1]);
-    counts.copied += own[2] - std::exchange(process.copied, own[2]);
-    counts.faults += faults - std::exchange(process.faults, faults);
+    for (std::size_t at = 0; at < columns.size(); ++at) {
+      count(process, name_of(columns[at]), now[at] - process.collected[at]);
+    }
+    process.collected = now;
   }
 
   /// An operation begins or ends; no thread runs.
@@ -527,13 +528,10 @@ class Counter {
     }
     if (thread.call->arguments[1] == static_cast<std::uint64_t>(bench::Mark::end)) {
       const std::string& marks = thread.process->role;
-      std::erase_if(counts_, [&](const auto& each) {
-        return each.first != marks && each.second == Counts{};
-      });
-      counts_[marks];  // This role has a row even without counts.
-      operations_.push_back(std::move(counts_));
+      figures_[marks];  // This role has a row even without figures.
+      operations_.push_back(std::move(figures_));
     }
-    counts_.clear();
+    figures_.clear();
     thread.call.reset();
     thread.stance = Stance::ready;
   }
@@ -610,14 +608,14 @@ class Counter {
   std::size_t last_ = 0;
   TracedThread* marking_ = nullptr;
   std::uint64_t own_counts_ = 0;  ///< their address, in each process
-  CountsByRole counts_;
-  std::vector<CountsByRole> operations_;
+  FiguresByRole figures_;
+  std::vector<FiguresByRole> operations_;
   int exit_code_ = 0;
 };
 
 }  // namespace
 
-std::vector<CountsByRole> count_calls(const CountedProgram& program) {
+std::vector<FiguresByRole> count_calls(const CountedProgram& program) {
   return Counter(program).count();
 }
 

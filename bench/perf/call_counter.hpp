@@ -9,32 +9,34 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "harness/platform/named_enum.hpp"
+
 namespace lastref::perf {
 
-/// What an operation costs, in numbers that do not depend on the state of the machine: the counts
-/// of all processes of one role during one operation.
-struct Counts {
-  std::map<std::string, std::uint64_t> calls;  ///< system calls, by name
-  std::uint64_t crossings = 0;                 ///< calls through the Os seam, system calls or not
-  std::uint64_t messages = 0;                  ///< received from sockets
-  std::uint64_t bytes = 0;      ///< that calls moved from or to pipes, sockets and files
-  std::uint64_t copies = 0;     ///< in memory, of a page or more
-  std::uint64_t copied = 0;     ///< bytes, by these
-  std::uint64_t wake_ups = 0;   ///< calls in which a thread slept until it was woken
-  std::uint64_t processes = 0;  ///< started
-  std::uint64_t threads = 0;    ///< started
-  std::uint64_t faults = 0;     ///< touched pages that were not mapped; of files or anonymous
+/// The columns of the table. They do not depend on the state of the machine.
+LASTREF_NAMED_ENUM(Column,
+                   (crossings, "Crossings"),  ///< calls through the Os seam, system calls or not
+                   (messages, "Messages"),    ///< received from sockets
+                   (bytes, "Bytes moved"),    ///< from or to pipes, sockets and files
+                   (copies, "Copies"),        ///< in memory, of a page or more
+                   (copied, "Bytes copied"),  ///< by these
+                   (wake_ups, "Wake-ups"),    ///< calls in which a thread slept until it was woken
+                   (processes, "Processes"),  ///< started
+                   (threads, "Threads"),      ///< started
+                   (pages, "Pages"));  ///< touched that were not mapped; of files or anonymous
 
-  bool operator==(const Counts&) const = default;
-};
+/// What all processes of one role do during one operation, by counter: the name of a column, or of
+/// a system call. No value is 0.
+using Figures = std::map<std::string, std::uint64_t, std::less<>>;
 
 /// "caller", "tracker", "worker", "receiver", or "starter". A starter is a process that has not
 /// executed a program yet, or the short-lived helper that starts such a process.
-using CountsByRole = std::map<std::string, Counts>;
+using FiguresByRole = std::map<std::string, Figures>;
 
 struct CountedProgram {
   std::vector<std::string> command;      ///< the program's path first
@@ -44,10 +46,10 @@ struct CountedProgram {
   bool tells_ends = false;
 };
 
-/// The counts of each marked operation, in their order. A role that did nothing is left out.
+/// The figures of each marked operation, in their order. A role that did nothing is left out.
 ///
 /// Throws          std::runtime_error: the program cannot be started or traced here, a thread
 ///                 neither called nor slept for too long, or the exit code was not 0.
-std::vector<CountsByRole> count_calls(const CountedProgram& program);
+std::vector<FiguresByRole> count_calls(const CountedProgram& program);
 
 }  // namespace lastref::perf

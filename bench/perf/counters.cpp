@@ -1,7 +1,6 @@
 #include "bench/perf/counters.hpp"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -32,27 +31,7 @@ namespace {
 constexpr std::string_view head = "| Operation | Process | System calls |";
 constexpr std::size_t columns_before = 3;
 constexpr std::string_view not_counted = "–";
-
-struct Column {
-  std::string_view name;
-  std::uint64_t Counts::*figure;
-};
-
-constexpr std::array columns = {
-    Column{"Crossings", &Counts::crossings},
-    Column{"Messages", &Counts::messages},
-    Column{"Bytes moved", &Counts::bytes},
-    Column{"Copies", &Counts::copies},
-    Column{"Bytes copied", &Counts::copied},
-    Column{"Wake-ups", &Counts::wake_ups},
-    Column{"Processes", &Counts::processes},
-    Column{"Threads", &Counts::threads},
-    Column{pages_column, &Counts::faults},
-};
-
-bool is_column(std::string_view name) {
-  return std::ranges::find(columns, name, &Column::name) != columns.end();
-}
+constexpr auto columns = names_of(Column());
 
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
@@ -117,35 +96,25 @@ CounterRow row_of(std::string_view line) {
   for (std::size_t index = 0; index < columns.size(); ++index) {
     if (const std::string_view cell = cells[columns_before + index];
         !cell.empty() && cell != not_counted) {
-      row.figures[std::string(columns[index].name)] = figure_of(cell);
+      row.figures[std::string(columns[index])] = figure_of(cell);
     }
   }
   return row;
 }
 
-std::uint64_t figure_in(const Figures& figures, const std::string& counter) {
+std::uint64_t figure_in(const Figures& figures, std::string_view counter) {
   const auto found = figures.find(counter);
   return found == figures.end() ? 0 : found->second;
 }
 
 }  // namespace
 
-Figures figures_of(const Counts& counts) {
-  Figures figures(counts.calls.begin(), counts.calls.end());
-  for (const Column& column : columns) {
-    if (counts.*column.figure > 0) {
-      figures[std::string(column.name)] = counts.*column.figure;
-    }
-  }
-  return figures;
-}
-
 std::string to_markdown(const std::vector<CounterRow>& rows,
                         const std::map<std::string, OperationText>& operations) {
   std::string text(head);
   std::string line = "| --- | --- | --- |";
-  for (const Column& column : columns) {
-    text += fmt::format(" {} |", column.name);
+  for (const std::string_view column : columns) {
+    text += fmt::format(" {} |", column);
     line += " ---: |";
   }
   text += '\n' + line + '\n';
@@ -153,7 +122,7 @@ std::string to_markdown(const std::vector<CounterRow>& rows,
   for (const CounterRow& row : rows) {
     std::string calls;
     for (const auto& [counter, figure] : row.figures) {
-      if (!is_column(counter)) {
+      if (std::ranges::find(columns, counter) == columns.end()) {
         calls += fmt::format("{}{} {}", calls.empty() ? "" : ", ", counter, figure);
       }
     }
@@ -165,9 +134,10 @@ std::string to_markdown(const std::vector<CounterRow>& rows,
                         is_first && is_known ? ": " + says->second.what : "",
                         row.process,
                         calls);
-    for (const Column& column : columns) {
-      const std::uint64_t figure = figure_in(row.figures, std::string(column.name));
-      const bool counts = column.name != pages_column || !is_known || says->second.counts_pages;
+    for (const std::string_view column : columns) {
+      const std::uint64_t figure = figure_in(row.figures, column);
+      const bool counts =
+          column != name_of(Column::pages) || !is_known || says->second.counts_pages;
       text += !counts       ? fmt::format(" {} |", not_counted)
               : figure == 0 ? "  |"
                             : fmt::format(" {} |", figure);
@@ -215,8 +185,8 @@ std::string with_table(std::string_view page, std::string_view table) {
   return text;
 }
 
-std::vector<CounterDifference> differences(const std::vector<CounterRow>& expected,
-                                           const std::vector<CounterRow>& found) {
+std::vector<std::string> differences(const std::vector<CounterRow>& expected,
+                                     const std::vector<CounterRow>& found) {
   struct Both {
     Figures before = {};
     Figures now = {};
@@ -233,7 +203,7 @@ std::vector<CounterDifference> differences(const std::vector<CounterRow>& expect
   };
   gather(expected, &Both::before);
   gather(found, &Both::now);
-  std::vector<CounterDifference> all;
+  std::vector<std::string> all;
   for (const Key& key : order) {
     const auto& [before, now] = by_process.at(key);
     Figures both = before;
@@ -242,20 +212,12 @@ std::vector<CounterDifference> differences(const std::vector<CounterRow>& expect
       const std::uint64_t was = figure_in(before, counter);
       const std::uint64_t is = figure_in(now, counter);
       if (was != is) {
-        all.push_back({key.first, key.second, counter, was, is});
+        all.push_back(fmt::format(
+            "{}, {}: {}: {} expected, {} found", key.first, key.second, counter, was, is));
       }
     }
   }
   return all;
-}
-
-std::string to_text(const CounterDifference& difference) {
-  return fmt::format("{}, {}: {}: {} expected, {} found",
-                     difference.operation,
-                     difference.process,
-                     difference.counter,
-                     difference.expected,
-                     difference.found);
 }
 
 namespace {
@@ -268,7 +230,7 @@ constexpr const char* call_of_the_clock = "clock_gettime";
 constexpr const char* call_of_the_heap = "brk";
 
 /// The paths below always have the same length, because their bytes are counted.
-std::vector<CountsByRole> rounds_of(const bench::Operation& operation, const Performer& by) {
+std::vector<FiguresByRole> rounds_of(const bench::Operation& operation, const Performer& by) {
   const bench::ShmFolder ground;
   const auto make_folder = [&](const char* name) {
     std::string path = ground.path() + name;
@@ -289,12 +251,12 @@ std::vector<CountsByRole> rounds_of(const bench::Operation& operation, const Per
                       .tells_ends = operation.tells_ends});
 }
 
-Figures exact_figures(const Counts& counts, bool counts_pages) {
-  Figures figures = figures_of(counts);
+/// Removes the counters that vary.
+Figures exact(Figures figures, bool counts_pages) {
   figures.erase(call_of_the_clock);
   figures.erase(call_of_the_heap);
   if (!counts_pages) {
-    figures.erase(std::string(pages_column));
+    figures.erase(std::string(name_of(Column::pages)));
   }
   return figures;
 }
@@ -303,7 +265,7 @@ Figures exact_figures(const Counts& counts, bool counts_pages) {
 
 OperationCounts counts_of(const bench::Operation& operation, const Performer& performer) {
   const std::string name(operation.name);
-  std::vector<CountsByRole> rounds = rounds_of(operation, performer);
+  std::vector<FiguresByRole> rounds = rounds_of(operation, performer);
   if (rounds.size() != bench::rounds) {
     throw std::runtime_error(fmt::format("{} was done {} times", name, rounds.size()));
   }
@@ -314,7 +276,7 @@ OperationCounts counts_of(const bench::Operation& operation, const Performer& pe
   std::map<std::pair<std::string, std::string>, std::vector<std::uint64_t>> seen;
   for (std::size_t round = 0; round < rounds.size(); ++round) {
     for (const auto& [process, of_round] : rounds[round]) {
-      const Figures figures = exact_figures(of_round, operation.faults_vary.empty());
+      const Figures figures = exact(of_round, operation.faults_vary.empty());
       first.try_emplace(process, round == 0 ? figures : Figures());
       for (const auto& [counter, figure] : figures) {
         seen.try_emplace({process, counter}, rounds.size()).first->second[round] = figure;
@@ -419,8 +381,8 @@ Exit check(const Options& options, std::vector<CounterRow> expected, const Count
     fmt::print("{} rows are as in {}\n", counted.rows.size(), options.check);
     return Exit::clean;
   }
-  for (const CounterDifference& each : found) {
-    fmt::print("DIFFERS {}\n", to_text(each));
+  for (const std::string& each : found) {
+    fmt::print("DIFFERS {}\n", each);
   }
   fmt::print("accept it, in the same commit, with: ./lastref perf counters --update {}\n",
              options.check);

@@ -13,11 +13,6 @@
 
 namespace lastref::perf {
 
-/// Values by counter: a column of the table, or a system call. No value is 0.
-using Figures = std::map<std::string, std::uint64_t>;
-
-Figures figures_of(const Counts& counts);
-
 struct CounterRow {
   std::string operation;
   std::string process;
@@ -25,9 +20,6 @@ struct CounterRow {
 
   bool operator==(const CounterRow&) const = default;
 };
-
-/// The only column that is not counted for every operation.
-inline constexpr std::string_view pages_column = "Pages";
 
 /// What a page has about an operation in addition to its counters.
 struct OperationText {
@@ -48,22 +40,10 @@ std::vector<CounterRow> rows_in(std::string_view page);
 /// The page with its table replaced, or with the table appended if the page has none.
 std::string with_table(std::string_view page, std::string_view table);
 
-/// A counter that has changed; a missing counter is 0.
-struct CounterDifference {
-  std::string operation;
-  std::string process;
-  std::string counter;
-  std::uint64_t expected = 0;
-  std::uint64_t found = 0;
-
-  bool operator==(const CounterDifference&) const = default;
-};
-
-/// First in the order of the expected rows, then the new rows.
-std::vector<CounterDifference> differences(const std::vector<CounterRow>& expected,
-                                           const std::vector<CounterRow>& found);
-
-std::string to_text(const CounterDifference& difference);
+/// A sentence for each counter that has changed; a missing counter is 0. First in the order of the
+/// expected rows, then the new rows.
+std::vector<std::string> differences(const std::vector<CounterRow>& expected,
+                                     const std::vector<CounterRow>& found);
 
 struct OperationCounts {
   std::vector<CounterRow> rows;

@@ -30,9 +30,7 @@ std::vector<std::string> seen_of(const std::string& plant, std::string_view name
   const OperationCounts counts =
       counts_of(operation_named(name), {.program = LASTREF_COUNTED, .plant = plant});
   std::vector<std::string> all = counts.vague;
-  for (const CounterDifference& each : differences(expected_of(name), counts.rows)) {
-    all.push_back(to_text(each));
-  }
+  std::ranges::copy(differences(expected_of(name), counts.rows), std::back_inserter(all));
   return all;
 }
 
@@ -77,22 +75,17 @@ std::vector<std::string> growing(std::string_view one, std::string_view many, st
   std::vector<CounterRow> together = expected_of(many);
   for (CounterRow& row : together) {
     row.operation = one;
-    std::erase_if(row.figures, [](const auto& each) { return each.second == 0; });
   }
   for (auto* const rows : {&alone, &together}) {
     for (CounterRow& row : *rows) {
-      row.figures.erase(std::string(pages_column));
+      row.figures.erase(std::string(name_of(Column::pages)));
       row.figures.erase("Bytes moved");
       for (auto& [name, figure] : row.figures) {
         figure *= rows == &alone ? count : 1;
       }
     }
   }
-  std::vector<std::string> all;
-  for (const CounterDifference& each : differences(alone, together)) {
-    all.push_back(to_text(each));
-  }
-  return all;
+  return differences(alone, together);
 }
 
 // perf.counters compares the table; here it is only read.
@@ -143,7 +136,7 @@ TEST(CallCounter, says_why_a_program_was_not_counted) {
 
 TEST(CallCounter, counts_nothing_where_nothing_is_marked) {
   EXPECT_EQ(count_calls({.command = {"/bin/true"}, .environment = {}}),
-            std::vector<CountsByRole>());
+            std::vector<FiguresByRole>());
 }
 
 }  // namespace
