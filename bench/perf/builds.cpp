@@ -65,6 +65,22 @@ OrWhy<void> make_worktree(const fs::path& checkout,
   return made ? OrWhy<void>() : no("no worktree: " + made.error());
 }
 
+struct Build {
+  fs::path folder;      ///< to run in
+  std::string command;  ///< of the shell
+  fs::path log;
+};
+
+/// The children of the build inherit the lock. See build_side.
+tl::expected<ProcessTimes, FailedProcess> run_build(const Build& build, const FileLock& lock) {
+  return run_measured({.words = {"sh", "-c", build.command},
+                       .folder = build.folder,
+                       .without = variables_of_git(),
+                       .kept_open = lock.descriptor(),
+                       .log = build.log,
+                       .patience = patience_for_builds});
+}
+
 /// The text after `start` in the first line that begins with it, up to `end`.
 std::string after(const fs::path& path, std::string_view start, char end) {
   std::ifstream file(path);
@@ -122,8 +138,12 @@ std::string default_build() {
 }
 
 OrWhy<fs::path> program_in(const fs::path& folder, const SideOptions& options) {
-  const std::array<fs::path, 3> places = {
-      options.program, "bin/lastref_bench", "build/ci/bin/lastref_bench"};
+  const std::array<fs::path, 4> places = {
+      options.program,
+      "bin/lastref_bench",
+      "build/ci/bin/lastref_bench",
+      "build/ci/bench/lastref_bench",  // of commits before it was in bin
+  };
   for (const fs::path& place : places) {
     std::error_code error;
     if (!place.empty() && fs::is_regular_file(folder / place, error)) {
@@ -193,12 +213,7 @@ OrWhy<void> build_side(FoundSide& side,
     return no(fmt::format("cannot write {}: {}", stamp.string(), error.message()));
   }
   tell(fmt::format("building {}; {} shows the progress", side.name, log.string()));
-  const auto built = run_measured({.words = {"sh", "-c", build},
-                                   .folder = side.folder,
-                                   .without = variables_of_git(),
-                                   .kept_open = lock.descriptor(),
-                                   .log = log,
-                                   .patience = patience_for_builds});
+  const auto built = run_build({.folder = side.folder, .command = build, .log = log}, lock);
   if (!built) {
     return no(fmt::format(
         "{} cannot be built: {}; see {}", side.name, describe(built.error()), log.string()));
@@ -225,48 +240,23 @@ OrWhy<Revisions> Revisions::alone_in(fs::path checkout,
 
 OrWhy<fs::path> Revisions::build(const std::string& hash) const {
   std::error_code error;
-  const auto run = [&](std::vector<std::string> words, const fs::path& in) {
-    return run_measured({.words = std::move(words),
-                         .folder = in,
-                         .without = variables_of_git(),
-                         .kept_open = lock_->descriptor(),
-                         .log = log(),
-                         .patience = std::chrono::hours(1)});
-  };
   if (auto made = make_worktree(checkout_, worktree(), hash, *lock_); !made) {
     return no(made.error());
   }
-  if (const auto done = run({"git", "checkout", "--force", "--detach", hash}, worktree()); !done) {
-    return no("cannot be checked out: " + describe(done.error()));
+  if (const auto done =
+          git_in(worktree(), {"checkout", "--force", "--detach", hash}, lock_->descriptor());
+      !done) {
+    return no("cannot be checked out: " + done.error());
   }
   if (!fs::exists(worktree() / "bench/CMakeLists.txt", error)) {
     return no("has no benchmarks");
   }
-  if (!fs::exists(tree() / "build.ninja", error)) {
-    if (const auto done = run({"cmake", "--preset", "ci"}, worktree()); !done) {
-      fs::remove(tree() / "CMakeCache.txt", error);
-      return no(fmt::format("cannot be configured; see {}", log().string()));
-    }
-  }
-  // Many benchmarks start lastref_program, which has to be in their folder.
-  const auto built = run({"ninja",
-                          "-j",
-                          fmt::format("{}", this_machine().cores),
-                          "-C",
-                          tree().string(),
-                          "lastref_program",
-                          "lastref_bench"},
-                         worktree());
-  if (!built) {
+  if (!run_build({.folder = worktree(), .command = default_build(), .log = log()}, *lock_)) {
     return no(fmt::format("does not build; see {}", log().string()));
   }
-  // The second path is that of older commits.
-  for (const char* const place : {"bin/lastref_bench", "bench/lastref_bench"}) {
-    if (fs::exists(tree() / place, error)) {
-      return tree() / place;
-    }
-  }
-  return no("has built its benchmarks somewhere else");
+  return program_in(worktree(), {}).map_error([](const std::string&) {
+    return std::string("has built its benchmarks somewhere else");
+  });
 }
 
 Built built_in(const fs::path& tree) {
