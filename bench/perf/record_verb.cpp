@@ -214,67 +214,22 @@ Exit record_here(const RecordOptions& options, Store& store) {
   return exit_of(record_program(options, store, *commit, *program, tree));
 }
 
-/// The benchmarks of each commit that were recorded on this machine.
-class RecordedHere {
- public:
-  explicit RecordedHere(const std::vector<Record>& records) {
-    const std::string here = name_of(this_machine());
-    for (const Record& record : records) {
-      if (name_of(record.machine) == here && record.program == "lastref_bench") {
-        std::set<std::string>& names = names_[{record.commit.name, record.compiler, record.flags}];
-        for (const MeasuredBenchmark& benchmark : record.benchmarks) {
-          names.insert(benchmark.name);
-        }
+/// The names of benchmarks by commit, compiler and flags.
+using Known = std::map<std::tuple<std::string, std::string, std::string>, std::set<std::string>>;
+
+Known recorded_here(const std::vector<Record>& records) {
+  Known known;
+  const std::string here = name_of(this_machine());
+  for (const Record& record : records) {
+    if (name_of(record.machine) == here && record.program == "lastref_bench") {
+      std::set<std::string>& names = known[{record.commit.name, record.compiler, record.flags}];
+      for (const MeasuredBenchmark& benchmark : record.benchmarks) {
+        names.insert(benchmark.name);
       }
     }
   }
-
-  /// Whether all requested benchmarks are recorded. False if none are requested.
-  bool has(const std::string& hash,
-           const Built& built,
-           const std::vector<std::string>& asked) const {
-    const auto found = names_.find({hash, built.compiler, built.flags});
-    return found != names_.end() && !asked.empty() &&
-           std::ranges::all_of(
-               asked, [&](const std::string& name) { return found->second.contains(name); });
-  }
-
- private:
-  /// The names by commit, compiler and flags.
-  std::map<std::tuple<std::string, std::string, std::string>, std::set<std::string>> names_;
-};
-
-/// The benchmarks that a commit has. They are written to a file when the commit is built, so that
-/// it is not built again to list them.
-class NotedBenchmarks {
- public:
-  NotedBenchmarks(fs::path folder, const Globs& asked)
-      : folder_(std::move(folder)), asked_(asked) {}
-
-  void note(const std::string& hash, const fs::path& program) const {
-    const auto names = benchmarks_of({.program = program, .scratch = {}}, {});
-    std::error_code error;
-    fs::create_directories(folder_, error);
-    if (names) {
-      write_whole(folder_ / hash, fmt::format("{}\n", fmt::join(*names, "\n")));
-    }
-  }
-  /// The noted names that match the request; none if nothing was noted.
-  std::vector<std::string> asked_of(const std::string& hash) const {
-    std::vector<std::string> names;
-    std::ifstream file(folder_ / hash);
-    for (std::string name; std::getline(file, name);) {
-      if (!name.empty() && match(asked_, name)) {
-        names.push_back(name);
-      }
-    }
-    return names;
-  }
-
- private:
-  fs::path folder_;
-  const Globs& asked_;
-};
+  return known;
+}
 
 class RecordingCommits {
  public:
@@ -286,8 +241,8 @@ class RecordingCommits {
       : options_(options),
         store_(store),
         checkout_(checkout),
-        known_(records),
-        noted_(checkout / "build/perf/benchmarks", options.benches),
+        known_(recorded_here(records)),
+        noted_(checkout / "build/perf/benchmarks"),
         revisions_(revisions) {}
 
   /// Stops if the store fails, because later measurements could not be stored.
@@ -327,7 +282,7 @@ class RecordingCommits {
     if (!program) {
       return not_recorded("it " + program.error());
     }
-    noted_.note(commit.name, *program);
+    note_benchmarks(commit.name, *program);
     if (is_recorded(commit)) {
       return {};
     }
@@ -340,20 +295,46 @@ class RecordingCommits {
 
   /// Uses the current compiler and flags of the tree, which may be those of another commit.
   bool is_recorded(const Commit& commit) const {
-    const bool is_there =
-        !options_.again &&
-        known_.has(commit.name, built_in(revisions_.tree()), noted_.asked_of(commit.name));
+    const Built built = built_in(revisions_.tree());
+    const auto known = known_.find({commit.name, built.compiler, built.flags});
+    const std::vector<std::string> asked = noted_and_asked(commit.name);
+    const bool is_there = !options_.again && known != known_.end() && !asked.empty() &&
+                          std::ranges::all_of(asked, [&](const std::string& name) {
+                            return known->second.contains(name);
+                          });
     if (is_there) {
       say("  is recorded; --again measures it once more");
     }
     return is_there;
   }
 
+  /// Writes the names of the benchmarks that a commit has into a file, so that the commit is not
+  /// built again to list them.
+  void note_benchmarks(const std::string& hash, const fs::path& program) const {
+    const auto names = benchmarks_of({.program = program, .scratch = {}}, {});
+    std::error_code error;
+    fs::create_directories(noted_, error);
+    if (names) {
+      write_whole(noted_ / hash, fmt::format("{}\n", fmt::join(*names, "\n")));
+    }
+  }
+  /// The noted names that match the request; none if nothing was noted.
+  std::vector<std::string> noted_and_asked(const std::string& hash) const {
+    std::vector<std::string> names;
+    std::ifstream file(noted_ / hash);
+    for (std::string name; std::getline(file, name);) {
+      if (!name.empty() && match(options_.benches, name)) {
+        names.push_back(name);
+      }
+    }
+    return names;
+  }
+
   const RecordOptions& options_;
   Store& store_;
   const fs::path& checkout_;
-  RecordedHere known_;
-  NotedBenchmarks noted_;
+  const Known known_;
+  const fs::path noted_;
   const Revisions& revisions_;
 };
 
