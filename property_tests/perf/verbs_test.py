@@ -141,15 +141,19 @@ WAIT_ONCE = 'if rm {0}/hold 2>/dev/null; then echo >{0}/fifo; read end <{0}/fifo
 BENCHMARKS = r"""
 for word; do
   case $word in
-    --benchmark_list_tests*) [ $name != broken ] && echo $name; exit ;;
+    --benchmark_list_tests*) [ "$names" != broken ] && printf '%s\n' $names; exit ;;
+    --benchmark_filter=*) filter=${word#*=} ;;
     --benchmark_out=*) out=${word#*=} ;;
   esac
 done
-wait_once
-cat >$out <<END
-{"context": {}, "benchmarks": [{"name": "$name", "run_name": "$name", "run_type": "iteration",
-  "iterations": 10, "real_time": $time, "cpu_time": $time, "time_unit": "ns"}]}
+. builders/before
+echo $time >>builders/measured
+for name in $names; do
+  echo $name | grep -Eq "$filter" && cat <<END
+{"name": "$name", "run_name": "$name", "run_type": "iteration", "iterations": 10,
+ "real_time": $time, "cpu_time": $time, "time_unit": "ns"},
 END
+done | sed '1s/^/{"context": {}, "benchmarks": [/; $s/,$/]}/' >$out
 """
 
 
@@ -164,8 +168,8 @@ def said_before_its_end(process, what):
 
 
 class Ours:
-    """A checkout with our program in it, whose commits say in a file what their benchmark is called
-    and how long it takes; what builds them only looks there."""
+    """A checkout with our program in it, whose commits say in a file what their benchmarks are
+    called and how long each takes; what builds them only looks there, and fails without it."""
 
     def __init__(self, name, benchmarks):
         self.folder = os.path.join(FOLDER, name)
@@ -179,13 +183,18 @@ class Ours:
         self.write('.gitignore', 'bin\nbuild\n')
         self.write('bench/CMakeLists.txt', '')
         for number, benchmark in enumerate(benchmarks):
-            self.write('benchmark', benchmark)
+            if benchmark:
+                self.write('benchmark', benchmark)
+            else:
+                os.remove(os.path.join(self.folder, 'benchmark'))
             git(self.folder, 'add', '--all')
             git(self.folder, 'commit', '--quiet', '-m', f'number {number}')
         write_program(os.path.join(self.builders, 'cmake'),
-                      'mkdir -p build/ci; : >build/ci/build.ninja\n')
+                      'mkdir -p build/ci; : >build/ci/build.ninja\n'
+                      'echo CMAKE_CXX_FLAGS:STRING=$FLAGS >build/ci/CMakeCache.txt\n')
+        self.write_before(WAIT_ONCE.format(self.builders))
         with open(os.path.join(self.builders, 'benchmarks'), 'w', encoding='utf-8') as file:
-            file.write(BENCHMARKS.replace('wait_once', WAIT_ONCE.format(self.builders)))
+            file.write(BENCHMARKS.replace('builders', self.builders))
         os.mkfifo(os.path.join(self.builders, 'fifo'))
         write_program(os.path.join(self.builders, 'ninja'), f"""
 while [ $# -gt 0 ]; do
@@ -197,15 +206,29 @@ while [ $# -gt 0 ]; do
 done
 env >{self.builders}/variables
 mkdir -p $tree/bin
-read name time <benchmark
-{{ printf '#!/bin/sh\\nname=%s time=%s\\n' $name $time; cat {self.builders}/benchmarks; }} \\
-  >$tree/bin/lastref_bench
+[ -e benchmark ] || exit 1
+read names time <benchmark
+{{ printf '#!/bin/sh\\nnames="%s" time=%s\\n' "$(echo $names | tr , ' ')" $time
+   cat {self.builders}/benchmarks; }} >$tree/bin/lastref_bench
 chmod +x $tree/bin/lastref_bench
 """)
 
     def write(self, name, text):
         with open(os.path.join(self.folder, name), 'w', encoding='utf-8') as file:
             file.write(text)
+
+    def write_before(self, script):
+        """What each benchmark does before it measures."""
+        with open(os.path.join(self.builders, 'before'), 'w', encoding='utf-8') as file:
+            file.write(script + '\n')
+
+    def measured(self):
+        """The times of the commits that were measured since the last call."""
+        with open(os.path.join(self.builders, 'measured'), 'a+', encoding='utf-8') as file:
+            file.seek(0)
+            times = file.read().split()
+            file.truncate(0)
+        return times
 
     def environment(self, more=()):
         return {**os.environ, 'PATH': f'{self.builders}:{os.environ["PATH"]}', **dict(more)}
@@ -337,11 +360,7 @@ def a_build_goes_on_alone_when_we_are_killed():
 
 def old_worktrees_go_and_others_stay():
     """Of many revisions that were built: those in use, those with somebody's changes, the last."""
-    checkout = os.path.join(FOLDER, 'ours')
-    os.makedirs(checkout)
-    git(checkout, 'init', '--quiet')
-    for number in range(12):
-        git(checkout, 'commit', '--quiet', '--allow-empty', '-m', f'number {number}')
+    checkout = Ours('ours', [f'put {number}' for number in range(12)]).folder
     hashes = git(checkout, 'rev-list', '--reverse', 'HEAD').split()
     trees = [os.path.join(checkout, 'build', 'perf', name[:12]) for name in hashes]
     fifo = os.path.join(FOLDER, 'fifo')
@@ -421,23 +440,16 @@ def states_that_are_no_commits_are_told_apart():
 
 
 def bisect_finds_the_commit():
-    """In a checkout of somebody else's, whose commits say in a file how slow they are."""
-    checkout = os.path.join(FOLDER, 'theirs')
-    os.makedirs(checkout)
-    git(checkout, 'init', '--quiet')
-    for number in range(16):
-        kind = 'slow' if number >= 11 else 'quick'
-        with open(os.path.join(checkout, 'speed'), 'w', encoding='utf-8') as file:
-            file.write(f'{kind} {number}\n')
-        git(checkout, 'add', 'speed')
-        git(checkout, 'commit', '--quiet', '-m', f'number {number}')
+    """In a checkout that is not that of the program."""
+    checkout = Ours('theirs', [f'{"slow" if number >= 11 else "quick"} {number}'
+                               for number in range(16)]).folder
     hashes = git(checkout, 'rev-list', '--reverse', 'HEAD').split()
     script = os.path.join(FOLDER, 'compare')
 
     def compares(more):
         with open(script, 'w', encoding='utf-8') as file:
             file.write('#!/bin/sh\n[ "$3" = --bench ] && [ "$4" = "b c/*" ] || exit 9\n'
-                       'a=$(git show "$1:speed")\nb=$(git show "$2:speed")\n'
+                       'a=$(git show "$1:benchmark")\nb=$(git show "$2:benchmark")\n'
                        f'{more}\ncase "$a/$b" in quick*/slow*) exit 1 ;; esac\n')
         os.chmod(script, 0o755)
 
@@ -555,72 +567,17 @@ def closed_standard_streams_are_nobody_elses():
                   '--import', failed, says='recorded')
 
 
-BUILDS = r'''#!/bin/sh
-[ -e sources ] || exit 1
-while [ $# -gt 0 ]; do [ "$1" = -C ] && tree=$2; shift; done
-mkdir -p "$tree/bin" && cp sources "$tree/bin/lastref_bench"
-'''
-MEASURES = r'''#!/usr/bin/env python3
-# {number}
-import json, os, re, sys
-options = dict(word[2:].split('=', 1) for word in sys.argv[1:])
-names = ['put/1', 'put/2', 'find/1']
-if 'benchmark_list_tests' in options:
-    sys.exit(print(*names, sep='\n'))
-if os.path.exists({folder!r} + '/fails'):
-    os.mkdir({folder!r} + '/kept.sqlite-journal')
-with open({folder!r} + '/measured', 'a') as file:
-    file.write('{number} ')
-with open(options['benchmark_out'], 'w') as file:
-    json.dump({{'context': {{}}, 'benchmarks': [
-        {{'name': name, 'run_name': name, 'run_type': 'iteration', 'iterations': 10,
-          'real_time': {number}, 'cpu_time': {number}, 'time_unit': 'us'}}
-        for name in names if re.search(options['benchmark_filter'], name)]}}, file)
-'''
-
-
 def commits_are_recorded_with_what_was_asked_for():
-    """In a checkout whose commits need no compiler; the third has nothing to build."""
-    checkout = os.path.join(FOLDER, 'recorded')
-    tools = os.path.join(FOLDER, 'tools')
-    os.makedirs(os.path.join(checkout, 'bench'))
-    os.makedirs(os.path.join(checkout, 'bin'))
-    os.makedirs(tools)
-    program = shutil.copy(PERF, os.path.join(checkout, 'bin'))
+    """The third commit has nothing to build."""
+    names = 'put/1,put/2,find/1'
+    ours = Ours('recorded', [f'{names} 1', f'{names} 2', None, f'{names} 4'])
     database = os.path.join(FOLDER, 'kept.sqlite')
-    measured = os.path.join(FOLDER, 'measured')
-
-    def write_script(path, text):
-        with open(path, 'w', encoding='utf-8') as file:
-            file.write(text)
-        os.chmod(path, 0o755)
-
-    write_script(os.path.join(tools, 'cmake'), '''#!/bin/sh
-mkdir -p build/ci && echo CMAKE_CXX_FLAGS:STRING=$FLAGS >build/ci/CMakeCache.txt
-: >build/ci/build.ninja
-''')
-    write_script(os.path.join(tools, 'ninja'), BUILDS)
-    write_script(os.path.join(checkout, '.gitignore'), '/build/\n/bin/\n')
-    write_script(os.path.join(checkout, 'bench', 'CMakeLists.txt'), '')
-    git(checkout, 'init', '--quiet')
-    for number in range(4):
-        sources = os.path.join(checkout, 'sources')
-        write_script(sources, MEASURES.format(number=number + 1, folder=FOLDER))
-        if number == 2:
-            os.remove(sources)
-        git(checkout, 'add', '--all')
-        git(checkout, 'commit', '--quiet', '-m', f'number {number}')
 
     def record(code, times, *words, says='', flags='-O2', last='HEAD'):
-        """And which commits were measured."""
-        with open(measured, 'w', encoding='utf-8'):
-            pass
-        environment = {**os.environ, 'PATH': f'{tools}:{os.environ["PATH"]}', 'FLAGS': flags}
-        said = perf('record', '--db', database, '--repetitions', '1', '--commits',
-                    f'HEAD~3..{last}', *words, cwd=checkout, program=program, env=environment,
-                    code=code, says=says)
-        with open(measured, encoding='utf-8') as file:
-            now = file.read().split()
+        said = ours.run('record', '--db', database, '--repetitions', '1', '--commits',
+                        f'HEAD~3..{last}', *words, code=code, says=says,
+                        variables={'FLAGS': flags})
+        now = ours.measured()
         check(now == times, f'{words}: measured were {now}: {said}')
         return said
 
@@ -633,10 +590,9 @@ mkdir -p build/ci && echo CMAKE_CXX_FLAGS:STRING=$FLAGS >build/ci/CMakeCache.txt
     check('building' not in said, said)
     record(0, ['2'], '--again', last='HEAD~2')
     record(3, [], '--bench', 'no', says='no benchmark matches')
-    shutil.rmtree(os.path.join(checkout, 'build', 'perf', 'revision', 'build'))
+    shutil.rmtree(os.path.join(ours.folder, 'build', 'perf', 'revision', 'build'))
     record(0, ['2'], flags='-O3', last='HEAD~2')
-    with open(os.path.join(FOLDER, 'fails'), 'w', encoding='utf-8'):
-        pass
+    ours.write_before(f'mkdir {database}-journal')
     said = record(2, ['2'], '--again', says='kept.sqlite cannot be')
     check('could not be measured' not in said, said)
 
