@@ -391,19 +391,6 @@ std::string list_of(const char* title, const std::vector<std::string>& names) {
   return names.empty() ? "" : fmt::format("{}: {}\n", title, fmt::join(names, ", "));
 }
 
-/// Quotes a word for a shell. HEAD~1 and HEAD^ need no quotes: a shell expands ~ to a home folder
-/// only at the beginning of a name.
-std::string for_shell(const std::string& word) {
-  const std::size_t home = word.find('~');
-  const bool has_home =
-      home != std::string::npos && (home == 0 || word[home - 1] == ':' || word[home - 1] == '=');
-  std::string rest = word;
-  std::erase_if(rest, [](char letter) { return letter == '~' || letter == '^'; });
-  return !has_home && !word.empty() && (rest.empty() || harness::quoted(rest) == rest)
-             ? word
-             : harness::quoted(word);
-}
-
 Json json_of(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
@@ -426,11 +413,11 @@ Json json_of(const ComparedRow& row) {
 /// The command that measures again the rows that are slower beyond the tolerance, or that have no
 /// verdict.
 std::string command_for(const Comparison& comparison, const CompareOptions& options) {
-  std::string command =
-      fmt::format("lastref perf compare {} {}", for_shell(options.a), for_shell(options.b));
+  std::string command = fmt::format(
+      "lastref perf compare {} {}", harness::quoted(options.a), harness::quoted(options.b));
   for (const ComparedRow& row : comparison.rows) {
     if (options.command.empty() && needs_another_look(row)) {
-      command += " --bench " + for_shell(glob_for(row.name));
+      command += " --bench " + harness::quoted(glob_for(row.name));
     }
   }
   const auto add_if = [&](bool is_unusual, const char* option, const auto& value) {
@@ -449,12 +436,13 @@ std::string command_for(const Comparison& comparison, const CompareOptions& opti
   add_if(options.patience != usual.patience, "--patience", options.patience.count());
   add_if(options.budget.has_value(), "--budget", options.budget.value_or(0));
   command += options.with_peers ? " --with-peers" : "";
-  add_if(!options.sides.build.empty(), "--build", for_shell(options.sides.build));
-  add_if(!options.sides.program.empty(), "--program", for_shell(options.sides.program.string()));
+  add_if(!options.sides.build.empty(), "--build", harness::quoted(options.sides.build));
+  add_if(
+      !options.sides.program.empty(), "--program", harness::quoted(options.sides.program.string()));
   command += fmt::format(" --seed {}", comparison.seed);
   command += options.command.empty() ? "" : " --";
   for (const std::string& word : options.command) {
-    command += ' ' + for_shell(word);
+    command += ' ' + harness::quoted(word);
   }
   return command;
 }
