@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <fstream>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -61,32 +62,18 @@ double seconds_in(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
+/// The time that a program has to clean up after the signal. Then its tree is killed.
+constexpr std::chrono::seconds grace{5};
 /// How often a wait checks for an interruption: a signal may arrive just before the wait.
-constexpr std::chrono::milliseconds look_every{200};
+constexpr int look_every_ms = 200;
 
-/// Waits until the process ends, without reaping it. False if it did not end in time, or before
-/// `is_over`.
-bool ends_within(
-    pid_t process, std::chrono::seconds patience, bool (*is_over)() = [] { return false; }) {
-  const harness::UniqueFd fd = harness::open_pidfd(process);
-  if (!fd) {
-    return true;  // An old kernel has no pidfd: wait without a limit.
+/// Sends a signal to a process and to all its descendants.
+void signal_tree(int process, int signal) {
+  // A process that has lost its parent meanwhile is not found.
+  for (const int child : harness::children_of(process)) {
+    signal_tree(child, signal);
   }
-  const auto until = Clock::now() + patience;
-  pollfd item{.fd = fd.get(), .events = POLLIN, .revents = 0};
-  bool has_ended = false;
-  do {
-    has_ended = ::poll(&item, 1, static_cast<int>(look_every.count())) == 1;
-  } while (!has_ended && Clock::now() < until && !is_over());
-  return has_ended;
-}
-
-/// Sends the signal that we got, so that the process cleans up as it would at a terminal.
-void interrupt(pid_t process) {
-  signal_tree(process, harness::Interruption::signal());
-  if (!ends_within(process, grace)) {
-    signal_tree(process, SIGKILL);
-  }
+  ::kill(process, signal);
 }
 
 /// Sets the standard descriptors and the folder of a child. `actions` are initialised.
@@ -136,24 +123,22 @@ tl::expected<ProcessTimes, FailedProcess> run_with(const ProcessOptions& options
   if (failed.code != 0) {
     return tl::unexpected(std::move(failed));
   }
-  const bool is_in_time = ends_within(process, options.patience, harness::Interruption::happened);
-  if (harness::Interruption::happened()) {
-    interrupt(process);
-  } else if (!is_in_time) {
-    signal_tree(process, SIGKILL);
-  }
-  int status = 0;
-  rusage usage{};
-  while (::wait4(process, &status, 0, &usage) < 0) {
-    if (errno != EINTR) {
-      failed.code = errno;
-      return tl::unexpected(std::move(failed));
+  StartedProgram started(process);
+  const harness::UniqueFd fd = harness::open_pidfd(process);
+  pollfd item{.fd = fd.get(), .events = POLLIN, .revents = 0};
+  bool is_in_time = true;
+  std::optional<EndedProgram> ended;
+  while (!(ended = started.end())) {
+    if (is_in_time && Clock::now() - began >= options.patience) {
+      is_in_time = false;
+      started.kill();
     }
+    ::poll(&item, 1, look_every_ms);
   }
-  throw_if_interrupted();
   const ProcessTimes times{
       .wall_seconds = std::chrono::duration<double>(Clock::now() - began).count(),
-      .processor_seconds = seconds_in(usage.ru_utime) + seconds_in(usage.ru_stime)};
+      .processor_seconds = ended->processor_seconds};
+  const int status = ended->status;
   if (is_in_time && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
     return times;
   }
@@ -215,12 +200,31 @@ void throw_if_interrupted() {
   }
 }
 
-void signal_tree(int process, int signal) {
-  // A process that has lost its parent meanwhile is not found.
-  for (const int child : harness::children_of(process)) {
-    signal_tree(child, signal);
+void StartedProgram::kill() const {
+  signal_tree(id_, SIGKILL);
+}
+
+std::optional<EndedProgram> StartedProgram::end() {
+  const auto now = Clock::now();
+  if (harness::Interruption::happened() && !killed_at_) {
+    signal_tree(id_, harness::Interruption::signal());
+    killed_at_ = now + grace;
   }
-  ::kill(process, signal);
+  if (killed_at_ && now >= *killed_at_) {
+    kill();
+  }
+  EndedProgram ended;
+  rusage usage{};
+  const int waited = ::wait4(id_, &ended.status, WNOHANG, &usage);
+  if (waited == 0) {
+    return std::nullopt;
+  }
+  if (waited < 0) {
+    throw std::system_error(errno, std::generic_category(), "a program cannot be waited for");
+  }
+  throw_if_interrupted();
+  ended.processor_seconds = seconds_in(usage.ru_utime) + seconds_in(usage.ru_stime);
+  return ended;
 }
 
 bool be_first_in_line() {

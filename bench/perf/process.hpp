@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,20 +69,37 @@ tl::expected<std::string, FailedProcess> output_of(ProcessOptions options);
 /// A program in the folder of this one.
 OrWhy<std::filesystem::path> program_beside_us(const std::string& name);
 
-/// The time that a program has to clean up after the signal. Then its tree is killed.
-inline constexpr std::chrono::seconds grace{5};
-
 /// This program has to end. It is not a std::exception, so that no handler of failures catches it.
 struct Interrupted {
   int signal = 0;
 };
 
-/// Throws Interrupted if there was a signal. Code that waits calls it often, after it has sent the
-/// signal to the programs that it started.
+/// Throws Interrupted if there was a signal. Code that waits calls it often.
 void throw_if_interrupted();
 
-/// Sends a signal to a process and to all its descendants.
-void signal_tree(int process, int signal);
+struct EndedProgram {
+  int status = 0;  ///< as waitpid(2) has it
+  /// In user code and in the kernel, for the program and all children that it has waited for.
+  double processor_seconds = 0;
+};
+
+/// A child of this process.
+class StartedProgram {
+ public:
+  explicit StartedProgram(int process) noexcept : id_(process) {}
+
+  int id() const noexcept { return id_; }
+  /// Kills it and all its descendants.
+  void kill() const;
+  /// How it has ended, if it has. If a signal interrupts this process, sends that signal to the
+  /// program and its descendants, and throws Interrupted when the program has ended. A program that
+  /// outlives the signal by five seconds is killed.
+  std::optional<EndedProgram> end();
+
+ private:
+  int id_;
+  std::optional<std::chrono::steady_clock::time_point> killed_at_;  ///< Set after the first signal
+};
 
 /// Gives this program and its children the highest priority, where that is allowed. On a busy
 /// machine the times of a pair then differ less, and fewer pairs are needed. Other programs wait

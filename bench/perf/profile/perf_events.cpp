@@ -20,28 +20,9 @@
 #include <optional>
 #include <span>
 
-#include "bench/perf/process.hpp"
-#include "harness/cli/interruption.hpp"
 #include "harness/platform/child_process.hpp"
 
 namespace lastref::perf {
-
-std::optional<int> StartedProgram::end() {
-  const auto now = std::chrono::steady_clock::now();
-  if (harness::Interruption::happened() && !killed_at_) {
-    signal_tree(id_, harness::Interruption::signal());
-    killed_at_ = now + grace;
-  }
-  if (killed_at_ && now >= *killed_at_) {
-    signal_tree(id_, SIGKILL);
-  }
-  int how = 0;
-  if (::waitpid(id_, &how, WNOHANG) == 0) {
-    return std::nullopt;
-  }
-  throw_if_interrupted();
-  return how;
-}
 
 Result<StartedProgram> start_program(std::vector<std::string> command, const harness::FdPair& go) {
   const std::vector<char*> words = harness::pointers_to(command);
@@ -372,7 +353,7 @@ Result<int> run_under_perf_events(const std::vector<std::string>& command,
   }
   go[1].reset();
   InOrder records(take);
-  std::optional<int> how;
+  std::optional<EndedProgram> how;
   while (!how) {
     constexpr int look_every = 50;  // ms
     ::poll(items.data(), items.size(), look_every);
@@ -380,7 +361,7 @@ Result<int> run_under_perf_events(const std::vector<std::string>& command,
     records.read(rings ? std::span(*rings) : std::span<const std::unique_ptr<Ring>>());
   }
   records.end();
-  return rings ? Result<int>(*how) : failure(rings.error());
+  return rings ? Result<int>(how->status) : failure(rings.error());
 }
 
 }  // namespace lastref::perf

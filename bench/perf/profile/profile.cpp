@@ -115,7 +115,7 @@ Result<int> profile_by_looks(const std::vector<std::string>& command) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   LASTREF_TRY(started, start_program(command));
   std::map<int, Seen> all;
-  std::optional<int> how;
+  std::optional<EndedProgram> how;
   while (!(how = started.end())) {
     for (std::vector<int> left{::getpid()}; !left.empty();) {
       const int parent = left.back();
@@ -132,7 +132,7 @@ Result<int> profile_by_looks(const std::vector<std::string>& command) {
       print(process, seen);
     }
   }
-  return *how;
+  return how->status;
 }
 
 using harness::Exit;
