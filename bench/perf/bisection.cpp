@@ -4,8 +4,6 @@
 #include <bit>
 #include <chrono>
 #include <filesystem>
-#include <iostream>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -111,14 +109,6 @@ using harness::Exit;
 namespace fs = std::filesystem;
 
 constexpr std::chrono::hours patience{240};  // per comparison, which may include a long build
-
-struct BisectOptions {
-  std::string good = {};
-  std::string bad = {};
-  std::string bench = {};  ///< a glob
-  std::string compare = {};
-  int asks = 3;
-};
 
 Exit complain(const std::string& why) {
   return refuse(why, "lastref perf bisect");
@@ -237,6 +227,8 @@ Exit tell(const Bisected& found, const fs::path& checkout) {
                                                                          : Exit::incomplete;
 }
 
+}  // namespace
+
 Exit run_bisect(const BisectOptions& options) {
   // The current folder comes first: it may be another checkout, with its own comparing program.
   fs::path checkout = ".";
@@ -258,31 +250,11 @@ Exit run_bisect(const BisectOptions& options) {
   return found ? tell(*found, checkout) : complain(found.error(), options);
 }
 
-}  // namespace
-
 tl::expected<Bisected, BisectError> bisect(const BisectionOptions& options, const AskAnswer& ask) {
   if (options.after.empty()) {
     return tl::unexpected(BisectError{.why = Answer::not_slower});
   }
   return Search(options, ask).run();
-}
-
-void add_bisect(CLI::App& app, Chosen& chosen) {
-  const auto options = std::make_shared<BisectOptions>();
-  CLI::App* verb = app.add_subcommand("bisect", "Which commit made a benchmark slower");
-  verb->add_option("GOOD", options->good, "A commit that is not slow")->required();
-  verb->add_option("BAD", options->bad, "A later one that is")->required();
-  verb->add_option("--bench", options->bench, "The benchmark, by a pattern as shells have it")
-      ->required();
-  verb->add_option(
-      "--compare",
-      options->compare,
-      "What compares instead of lastref perf compare: it is given A B --bench GLOB, "
-      "and exits with 0: not slower, 1: slower, 3: cannot tell, 125: cannot be measured");
-  verb->add_option("--asks", options->asks, "Of one comparison, until it is decided")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str();
-  verb->callback([options, &chosen] { chosen = [options] { return run_bisect(*options); }; });
 }
 
 }  // namespace lastref::perf

@@ -9,7 +9,6 @@
 #include <initializer_list>
 #include <iostream>
 #include <iterator>
-#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -509,15 +508,9 @@ std::string to_json(const Comparison& comparison) {
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
-constexpr const char* about =
-    "Decides whether B is slower than A: builds both and measures them in pairs.\n"
-    "A and B: git revisions, folders of builds, programs, or two files of Google Benchmark's JSON "
-    "with repetitions. With -- COMMAND: its wall and processor time, run in folder A and in folder "
-    "B, or, where the command has {} in it, with A and with B in that place.\n"
-    "Exit code: 1 something is slower beyond the tolerance, 3 something is undecided, 2 it "
-    "cannot be compared, 125 a revision does not build or has none of the benchmarks, else 0";
+}  // namespace
 
-harness::Exit compare_and_say(const CompareOptions& options) {
+harness::Exit run_compare(const CompareOptions& options) {
   if (!options.json.empty() && !is_writable(options.json)) {
     return refuse(options.json + " cannot be written");
   }
@@ -534,22 +527,6 @@ harness::Exit compare_and_say(const CompareOptions& options) {
   return exit_of(*comparison);
 }
 
-std::string check_percent(const std::string& word) {
-  double percent = 0;
-  return CLI::detail::lexical_cast(word, percent) && percent > 0 && percent <= 1000
-             ? ""
-             : word + " is not a number of percent above 0 and up to 1000";
-}
-
-std::string check_chance(const std::string& word) {
-  double chance = 0;
-  return CLI::detail::lexical_cast(word, chance) && chance >= 1e-12 && chance <= 0.5
-             ? ""
-             : word + " is not a chance from 1e-12 to 0.5";
-}
-
-}  // namespace
-
 tl::expected<Comparison, CompareError> compare(CompareOptions options) {
   return Comparer(std::move(options)).run();
 }
@@ -565,47 +542,6 @@ harness::Exit exit_of(const Comparison& comparison) {
     }
   }
   return exit;
-}
-
-void add_compare(CLI::App& app, Chosen& chosen, const Words& command) {
-  CLI::App* verb = app.add_subcommand("compare", about);
-  const auto options = std::make_shared<CompareOptions>();
-  options->command = command;
-  const auto percent = std::make_shared<double>(options->rules.tolerance * 100);
-  const auto patience = std::make_shared<std::int64_t>(options->patience.count());
-  verb->add_option("A", options->a, "What it was")->required();
-  verb->add_option("B", options->b, "What it is")->required();
-  add_bench(*verb, options->benches);
-  verb->add_option("--tolerance", *percent, "Percent that are as good as the same")
-      ->check(check_percent)
-      ->capture_default_str();
-  verb->add_option("--alpha", options->rules.alpha, "Chance of a false alarm, of all rows together")
-      ->check(check_chance)
-      ->capture_default_str();
-  verb->add_option("--pairs-max", options->rules.pairs_max, "Pairs of runs for each row at most")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  verb->add_option("--budget", options->budget, "Seconds for all measurements, without builds")
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--patience", *patience, "Seconds until a process that does not end is killed")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  verb->add_option("--min-time", options->seconds_at_least, "Seconds of each process at least")
-      ->check(CLI::Range(0.0001, 100.0))
-      ->capture_default_str();
-  verb->add_option("--seed", options->seed, "Of the order of runs; printed");
-  verb->add_option("--build", options->sides.build, "The shell's, to build a revision")
-      ->default_str(default_build());
-  verb->add_option(
-      "--program", options->sides.program, "The benchmarks, below a folder or revision");
-  verb->add_flag("--with-peers", options->with_peers, "Others are measured in between, too");
-  verb->add_option("--json", options->json, "A file for all of it, with every time");
-  verb->footer("-- COMMAND: what to run, with its words");
-  verb->callback([&chosen, options, percent, patience] {
-    options->rules.tolerance = *percent / 100;
-    options->patience = std::chrono::seconds(*patience);
-    chosen = [options] { return compare_and_say(*options); };
-  });
 }
 
 }  // namespace lastref::perf

@@ -5,7 +5,6 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -303,14 +302,7 @@ namespace {
 
 using harness::Exit;
 
-struct Options {
-  std::vector<std::string> operations;  ///< empty: all
-  std::string check;
-  std::string update;
-  std::string plant;
-};
-
-bool is_asked_for(const bench::Operation& operation, const Options& options) {
+bool is_asked_for(const bench::Operation& operation, const CountersOptions& options) {
   return options.operations.empty() ||
          std::ranges::find(options.operations, operation.name) != options.operations.end();
 }
@@ -334,7 +326,7 @@ struct Counted {
   }
 };
 
-Counted count_all(const Options& options) {
+Counted count_all(const CountersOptions& options) {
   const auto program = program_beside_us("lastref_counted");
   if (!program) {
     throw std::runtime_error(program.error());
@@ -374,7 +366,9 @@ std::string table_of(const Counted& counted, const std::vector<CounterRow>& befo
   return to_markdown(rows, texts);
 }
 
-Exit check(const Options& options, std::vector<CounterRow> expected, const Counted& counted) {
+Exit check(const CountersOptions& options,
+           std::vector<CounterRow> expected,
+           const Counted& counted) {
   std::erase_if(expected, [&](const CounterRow& row) { return counted.leaves_out(row); });
   const auto found = differences(expected, counted.rows);
   if (found.empty()) {
@@ -397,7 +391,9 @@ void update(const std::string& page, const Counted& counted) {
   }
 }
 
-Exit run(const Options& options) {
+}  // namespace
+
+Exit run_counters(const CountersOptions& options) {
   bench::remove_what_killed_benches_left();
   // Read the table first: an error here should come before the counting.
   const auto expected =
@@ -416,25 +412,6 @@ Exit run(const Options& options) {
     update(options.update, counted);
   }
   return options.check.empty() ? Exit::clean : check(options, expected, counted);
-}
-
-}  // namespace
-
-void add_counters(CLI::App& app, Chosen& chosen) {
-  std::vector<std::string> names;
-  for (const bench::Operation& operation : bench::operations()) {
-    names.emplace_back(operation.name);
-  }
-  const auto options = std::make_shared<Options>();
-  CLI::App* const verb = app.add_subcommand(
-      "counters", "What each hot path asks of the machine: calls, messages, bytes, copies");
-  verb->add_option("OPERATION", options->operations, "Only these")->check(CLI::IsMember(names));
-  CLI::Option* const page =
-      verb->add_option("--check", options->check, "Compare with the table in this page");
-  verb->add_option("--update", options->update, "Write the table into this page")->excludes(page);
-  verb->add_option("--plant", options->plant, "Slow it down, to see whether that is seen")
-      ->check(CLI::IsMember({"extra_call", "extra_copy", "extra_message"}));
-  verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }
 
 }  // namespace lastref::perf

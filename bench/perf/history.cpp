@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -86,14 +85,6 @@ Json entries_of(const Line& line, const std::string& page) {
 
 using harness::Exit;
 
-struct HistoryOptions {
-  std::string database = {};
-  Globs benches = {};
-  std::string page = {};
-  std::string exported = {};
-  ChangePointOptions changes = {};
-};
-
 Exit complain(const std::string& what) {
   return refuse(what, "lastref perf history");
 }
@@ -159,7 +150,9 @@ Exit write(const std::string& path, const std::string& text) {
   return Exit::clean;
 }
 
-Exit history(const HistoryOptions& options) {
+}  // namespace
+
+Exit run_history(const HistoryOptions& options) {
   const auto store = Store::open_to_read(
       options.database.empty() ? default_history() : std::filesystem::path(options.database));
   const auto records = store ? store->records() : tl::unexpected(store.error());
@@ -192,8 +185,6 @@ Exit history(const HistoryOptions& options) {
   return Exit::clean;
 }
 
-}  // namespace
-
 std::string exported(std::span<const Line> lines, const ExportOptions& options) {
   Json entries = Json::object();
   for (const Line& line : lines) {
@@ -204,20 +195,6 @@ std::string exported(std::span<const Line> lines, const ExportOptions& options) 
                     {"entries", std::move(entries)}};
   // Names may not be UTF-8.
   return "window.BENCHMARK_DATA = " + all.dump(2, ' ', false, Json::error_handler_t::replace);
-}
-
-void add_history(CLI::App& app, Chosen& chosen) {
-  const auto options = std::make_shared<HistoryOptions>();
-  CLI::App* verb = app.add_subcommand("history", "What was recorded, and where it changed");
-  verb->add_option("--db", options->database, "The history; else build/perf/history.sqlite");
-  add_bench(*verb, options->benches);
-  verb->add_option("--html", options->page, "Writes a page with plots");
-  verb->add_option("--export", options->exported, "Writes data.js of github-action-benchmark");
-  verb->add_option("--p", options->changes.p, "Of series without a change, how many are marked")
-      ->check(CLI::Range(0.001, 0.5))
-      ->capture_default_str();
-  verb->add_option("--seed", options->changes.seed, "Of the random orders")->capture_default_str();
-  verb->callback([options, &chosen] { chosen = [options] { return history(*options); }; });
 }
 
 }  // namespace lastref::perf

@@ -6,7 +6,6 @@
 #include <fstream>
 #include <iostream>
 #include <map>
-#include <memory>
 #include <ranges>
 #include <set>
 #include <string>
@@ -31,19 +30,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using harness::Exit;
-
-struct RecordOptions {
-  std::string database = {};
-  Globs benches = {};
-  int repetitions = 10;
-  double seconds = 0.05;
-  std::vector<std::string> files = {};
-  std::string commit = {};
-  std::string range = {};
-  std::size_t every = 1;
-  bool again = false;
-  bool is_here = false;
-};
 
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::seconds>(
@@ -365,7 +351,9 @@ Exit record_commits(const RecordOptions& options, Store& store) {
   return RecordingCommits(options, store, *checkout, *records, *revisions).run(*hashes);
 }
 
-Exit record(const RecordOptions& options) {
+}  // namespace
+
+Exit run_record(const RecordOptions& options) {
   auto store = Store::open_to_write(options.database.empty() ? default_history()
                                                              : fs::path(options.database));
   if (!store) {
@@ -377,37 +365,8 @@ Exit record(const RecordOptions& options) {
   return options.range.empty() ? record_here(options, *store) : record_commits(options, *store);
 }
 
-}  // namespace
-
 fs::path default_history() {
   return own_checkout().value_or(".") / "build/perf/history.sqlite";
-}
-
-void add_record(CLI::App& app, Chosen& chosen) {
-  const auto options = std::make_shared<RecordOptions>();
-  CLI::App* verb = app.add_subcommand("record", "Measures, and keeps what was measured");
-  verb->add_option("--db", options->database, "The history; else build/perf/history.sqlite");
-  add_bench(*verb, options->benches);
-  verb->add_option("--repetitions", options->repetitions, "Rounds, each a process of its own")
-      ->check(CLI::Range(1, 10'000))
-      ->capture_default_str();
-  verb->add_option("--seconds", options->seconds, "Of each benchmark in a round, at least")
-      ->check(CLI::Range(0.0, 3600.0))
-      ->capture_default_str();
-  CLI::Option* files = verb->add_option(
-      "--import", options->files, "Nothing is measured: what Google Benchmark has written as JSON");
-  verb->add_option("--commit", options->commit, "Of what is imported; git may know it")
-      ->needs(files);
-  verb->add_flag("--here", options->is_here, "What is imported was measured on this machine")
-      ->needs(files);
-  CLI::Option* range =
-      verb->add_option("--commits", options->range, "A..B: builds and measures those after A")
-          ->excludes(files);
-  verb->add_option("--every", options->every, "Every so many of them, and the last one")
-      ->check(CLI::Range(1, 1'000'000))
-      ->needs(range);
-  verb->add_flag("--again", options->again, "Those that are recorded, too")->needs(range);
-  verb->callback([options, &chosen] { chosen = [options] { return record(*options); }; });
 }
 
 }  // namespace lastref::perf

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <iostream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -73,12 +72,6 @@ using harness::Exit;
 
 constexpr std::chrono::hours patience{24};
 
-struct GrowthOptions {
-  std::string json = {};
-  double limit = 0;  ///< 0: none
-  double seconds = 0.05;
-};
-
 void print(const Scaling& scaling) {
   fmt::print("{}: exponent {:.2f}, of the last step {:.2f}\n",
              scaling.name,
@@ -127,15 +120,15 @@ Exit tell(const BenchmarkRun& run, double limit) {
   return exit;
 }
 
-Exit growth(const GrowthOptions& options) {
+}  // namespace
+
+Exit run_growth(const GrowthOptions& options) {
   const auto run = options.json.empty() ? measure(options.seconds) : read_run(options.json);
   if (!run) {
     return refuse(run.error());
   }
   return tell(*run, options.limit);
 }
-
-}  // namespace
 
 double exponent_of(const std::vector<SizedTime>& times) {
   std::vector<double> x;
@@ -180,25 +173,6 @@ Scalings scalings_of(const BenchmarkRun& run) {
     each.last = exponent_of({each.times.end() - 2, each.times.end()});
   }
   return scalings;
-}
-
-void add_growth(CLI::App& app, Chosen& chosen) {
-  static GrowthOptions options;
-  CLI::App* verb = app.add_subcommand("growth",
-                                      "How times grow with sizes: exponents. Exit 1 if one is "
-                                      "above the limit, else 3 if a size has "
-                                      "no time");
-  verb->add_option("--json",
-                   options.json,
-                   "Google Benchmark's report, with names as put/slots:1000. Not given: our own "
-                   "benchmarks are run")
-      ->type_name("FILE");
-  verb->add_option("--limit", options.limit, "The largest exponent between the two largest sizes")
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--seconds", options.seconds, "How long each size is measured, at least")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  verb->callback([&chosen] { chosen = [] { return growth(options); }; });
 }
 
 }  // namespace lastref::perf

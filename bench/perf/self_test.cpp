@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -35,13 +34,6 @@ constexpr const char* spin_variable = "LASTREF_BENCH_SPIN";
 constexpr const char* calls_variable = "LASTREF_BENCH_CALLS";
 /// The approximate time of a turn; only an initial guess.
 constexpr double seconds_of_a_turn = 0.3e-9;
-
-struct SelfTestOptions {
-  std::filesystem::path program = {};
-  std::optional<std::uint64_t> seed = {};
-  bool is_quick = false;
-  std::optional<double> budget = {};  ///< seconds in all; default: 1,000, or 52 if quick
-};
 
 void tell(const std::string& line) {
   say("lastref perf: " + line);
@@ -537,9 +529,7 @@ std::string text_of(const SelfTestReport& report) {
   return text + fmt::format(", in {:.0f} s\n", report.seconds);
 }
 
-namespace {
-
-harness::Exit test_and_say(SelfTestOptions options) {
+harness::Exit run_self_test(SelfTestOptions options) {
   const auto program = program_beside_us("lastref_bench");
   if (!program) {
     return refuse(program.error());
@@ -560,24 +550,6 @@ harness::Exit test_and_say(SelfTestOptions options) {
                              *options.seed);
   }
   return exit_of(*report);
-}
-
-}  // namespace
-
-void add_self_test(CLI::App& app, Chosen& chosen) {
-  CLI::App* verb = app.add_subcommand(
-      "self-test",
-      "How often compare is wrong here: a program against itself, "
-      "and against one that is slowed by "
-      "3 % and by 10 % at a random place. Exit code: 1 "
-      "a false alarm, or too little was "
-      "found, 3 this machine is too loud to decide, or the time was over, else 0");
-  const auto options = std::make_shared<SelfTestOptions>();
-  verb->add_flag("--quick", options->is_quick, "A minute: fewer trials, and 10 % alone");
-  verb->add_option("--budget", options->budget, "Seconds for all of it; else 1000, or 52 if quick")
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--seed", options->seed, "Of places and of the order of runs; printed");
-  verb->callback([&chosen, options] { chosen = [options] { return test_and_say(*options); }; });
 }
 
 }  // namespace lastref::perf

@@ -1,41 +1,89 @@
-// verbs: the verbs of lastref_perf. Each has its own file, with its options.
+// verbs: what the command line requests from each verb of lastref_perf. Each verb has its own file.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "bench/perf/google_benchmark.hpp"
+#include "bench/perf/series.hpp"
 #include "harness/report/report.hpp"
 
 namespace lastref::perf {
 
-/// The action that the command line selects; it returns the exit code.
-using Chosen = std::function<harness::Exit()>;
-
 /// The words after the first --, unchanged: CLI11 2.1 would split [a,b] and drop [].
 using Words = std::vector<std::string>;
 
-/// Each function adds a verb, which becomes the chosen one if the command line names it.
-void add_bisect(CLI::App& app, Chosen& chosen);
-void add_compare(CLI::App& app, Chosen& chosen, const Words& command);
-void add_counters(CLI::App& app, Chosen& chosen);
-void add_growth(CLI::App& app, Chosen& chosen);
-void add_history(CLI::App& app, Chosen& chosen);
-void add_profile(CLI::App& app, Chosen& chosen, const Words& command);
-void add_record(CLI::App& app, Chosen& chosen);
-void add_self_test(CLI::App& app, Chosen& chosen);
+struct BisectOptions {
+  std::string good = {};
+  std::string bad = {};
+  std::string bench = {};  ///< a glob
+  std::string compare = {};
+  int asks = 3;
+};
 
-/// Adds --bench GLOB, which may be repeated.
-inline void add_bench(CLI::App& verb, Globs& globs) {
-  verb.add_option("--bench", globs, "Benchmarks, by a pattern as shells have it; else all")
-      ->type_name("GLOB")
-      ->allow_extra_args(false);
-}
+struct CountersOptions {
+  std::vector<std::string> operations = {};  ///< empty: all
+  std::string check = {};
+  std::string update = {};
+  std::string plant = {};
+};
+
+struct GrowthOptions {
+  std::string json = {};
+  double limit = 0;  ///< 0: none
+  double seconds = 0.05;
+};
+
+struct HistoryOptions {
+  std::string database = {};
+  Globs benches = {};
+  std::string page = {};
+  std::string exported = {};
+  ChangePointOptions changes = {};
+};
+
+struct ProfileOptions {
+  std::string name = {};
+  double seconds = 2;
+  bool looks = false;
+  std::vector<std::string> command = {};
+};
+
+struct RecordOptions {
+  std::string database = {};
+  Globs benches = {};
+  int repetitions = 10;
+  double seconds = 0.05;
+  std::vector<std::string> files = {};
+  std::string commit = {};
+  std::string range = {};
+  std::size_t every = 1;
+  bool again = false;
+  bool is_here = false;
+};
+
+struct SelfTestOptions {
+  std::filesystem::path program = {};
+  std::optional<std::uint64_t> seed = {};
+  bool is_quick = false;
+  std::optional<double> budget = {};  ///< seconds in all; default: 1,000, or 52 if quick
+};
+
+struct CompareOptions;
+
+/// Each function acts, and returns the exit code.
+harness::Exit run_bisect(const BisectOptions& options);
+harness::Exit run_compare(const CompareOptions& options);
+harness::Exit run_counters(const CountersOptions& options);
+harness::Exit run_growth(const GrowthOptions& options);
+harness::Exit run_history(const HistoryOptions& options);
+harness::Exit run_profile(const ProfileOptions& options);
+harness::Exit run_record(const RecordOptions& options);
+harness::Exit run_self_test(SelfTestOptions options);
 
 /// Prints a line to standard error. A write error does not matter.
 inline void say(const std::string& line) {

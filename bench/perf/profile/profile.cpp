@@ -144,13 +144,6 @@ constexpr std::size_t names_most = 5;
 /// A process with a smaller part of the time gets no line.
 constexpr double least_part = 0.005;
 
-struct ProfileOptions {
-  std::string name = {};
-  double seconds = 2;
-  bool looks = false;
-  std::vector<std::string> command = {};
-};
-
 std::string readable(const std::string& function) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
@@ -270,7 +263,9 @@ OrWhy<Words> command_of(const ProfileOptions& options) {
                fmt::format("--benchmark_min_time={}", options.seconds)};
 }
 
-Exit profile(const ProfileOptions& options) {
+}  // namespace
+
+Exit run_profile(const ProfileOptions& options) {
   if (options.name.empty() == options.command.empty()) {
     return refuse("profile takes --bench and a name, or -- and a command");
   }
@@ -301,26 +296,6 @@ Exit profile(const ProfileOptions& options) {
                                         : fmt::format("was killed by signal {}", WTERMSIG(*how))));
   }
   return exit;
-}
-
-}  // namespace
-
-void add_profile(CLI::App& app, Chosen& chosen, const Words& command) {
-  static ProfileOptions options;
-  CLI::App* verb =
-      app.add_subcommand("profile", "Where the time of a benchmark, or of any program, goes");
-  options.command = command;
-  verb->footer("-- COMMAND: any program, with its words");
-  verb->add_option("--bench", options.name, "A benchmark, as bench names it")->type_name("NAME");
-  verb->add_option("--seconds", options.seconds, "How long the benchmark runs")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  verb->add_flag(
-      "--looks",
-      options.looks,
-      "Look at it a thousand times a second, as is done where the kernel does not permit "
-      "more");
-  verb->callback([&chosen] { chosen = [] { return profile(options); }; });
 }
 
 }  // namespace lastref::perf
