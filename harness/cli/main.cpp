@@ -10,6 +10,9 @@
 
 #include <fmt/format.h>
 
+#include <lastref/worker.hpp>
+
+#include "harness/cli/sibling.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/kernel/kernel_world.hpp"
 #include "harness/platform/namespaces.hpp"
@@ -51,6 +54,10 @@ bool is_for_bisect(std::span<const char* const> arguments) {
 int act_on(std::span<const char* const> arguments) {
   if (arguments.size() > 1 && std::string_view(arguments[1]) == born_argument) {
     return become_process_of_run(arguments.subspan(2), catalog(), product_entries());
+  }
+  // No verb for users: a pool starts it.
+  if (arguments.size() > 1 && std::string_view(arguments[1]) == worker::entry_point) {
+    return become_worker(arguments);
   }
   const char* const in_actions = std::getenv("GITHUB_ACTIONS");
   Invocation invocation{

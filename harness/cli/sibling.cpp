@@ -1,6 +1,7 @@
 #include "harness/cli/sibling.hpp"
 
 #include <filesystem>
+#include <iostream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,14 +10,24 @@
 
 namespace lastref::harness {
 
+namespace {
+
+/// Empty if there is no /proc.
+std::filesystem::path folder_of_program() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+}  // namespace
+
 void run_sibling(const std::string& verb,
                  const std::string& program,
                  std::vector<std::string> arguments,
                  Invocation& invocation) {
   std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::string path = self.parent_path() / program;
-  if (error || !std::filesystem::exists(path, error)) {
+  const std::filesystem::path folder = folder_of_program();
+  const std::string path = folder / program;
+  if (folder.empty() || !std::filesystem::exists(path, error)) {
     invocation.refuse(fmt::format(
         "{}: {} is not built; it has to be in the folder of this program", verb, program));
     return;
@@ -29,6 +40,19 @@ void run_sibling(const std::string& verb,
   } else {
     invocation.exit = **code;
   }
+}
+
+int become_worker(std::span<const char* const> arguments) {
+  constexpr const char* program = "lastref-worker";
+  std::error_code error;
+  const std::filesystem::path folder = folder_of_program();
+  std::filesystem::path path = folder / program;
+  if (!std::filesystem::exists(path, error)) {
+    path = folder / "../libexec" / program;
+  }
+  const Error why = become_program(path, {arguments.begin(), arguments.end()});
+  std::cerr << "lastref: worker: " << describe(why) << '\n';
+  return static_cast<int>(Exit::unusable);
 }
 
 }  // namespace lastref::harness

@@ -1,6 +1,7 @@
 // Verbs that are separate programs in the same folder.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,5 +15,8 @@ void run_sibling(const std::string& verb,
                  const std::string& program,
                  std::vector<std::string> arguments,
                  Invocation& invocation);
+
+/// Becomes the host of a pool's worker. Returns the exit code if that fails.
+int become_worker(std::span<const char* const> arguments);
 
 }  // namespace lastref::harness

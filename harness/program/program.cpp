@@ -48,6 +48,11 @@ Result<std::optional<int>> run_program(const std::string& path,
   return WIFEXITED(*status) ? std::optional(WEXITSTATUS(*status)) : std::nullopt;
 }
 
+Error become_program(const std::string& path, std::vector<std::string> arguments) {
+  ::execv(path.c_str(), pointers_to(arguments).data());
+  return {.code = std::errc{errno}, .call = Call::spawn, .subject = path};
+}
+
 Result<std::optional<int>> run_command(const std::string& folder,
                                        const std::string& command,
                                        const std::string& log,

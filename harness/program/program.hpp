@@ -17,6 +17,9 @@ Result<std::optional<int>> run_program(const std::string& path,
                                        std::vector<std::string> arguments,
                                        const std::function<void()>& each_second = {});
 
+/// Becomes the program at `path`. Returns only if that fails, with the error.
+Error become_program(const std::string& path, std::vector<std::string> arguments);
+
 /// Runs a shell command in `folder`; all its output goes into the file `log`, which is overwritten.
 /// After `seconds` it is killed, with its process group, and the result is 124.
 Result<std::optional<int>> run_command(const std::string& folder,

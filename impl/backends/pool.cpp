@@ -15,8 +15,9 @@ namespace {
 
 std::atomic<bool> is_initialised = false;
 
-Status check_initialised() {
-  return is_initialised
+/// A host does without it.
+Status check_initialised(const backends::TaskPool& pool) {
+  return is_initialised || pool.is_hosted()
              ? ok()
              : failure(std::errc::operation_not_permitted,
                        "main has to call lastref::init(argc, argv) before a pool is used");
@@ -87,8 +88,8 @@ Result<Tasks> Pool::begin(const TypedFunction& function,
                           std::optional<Writer> shared,
                           std::optional<TaskOptions> options) {
   return os::within_memory("a pool", [&]() -> Result<Tasks> {
-    LASTREF_CHECK(check_initialised());
     LASTREF_CHECK(backends::check_made(pool_));
+    LASTREF_CHECK(check_initialised(*pool_));
     LASTREF_TRY(group, pool_->begin(function, std::move(shared), options));
     return Tasks(pool_, std::move(group));
   });
@@ -96,8 +97,8 @@ Result<Tasks> Pool::begin(const TypedFunction& function,
 
 Result<Array> Pool::zeros_of(DType dtype, Shape shape) {
   return os::within_memory("an array", [&]() -> Result<Array> {
-    LASTREF_CHECK(check_initialised());
     LASTREF_CHECK(backends::check_made(pool_));
+    LASTREF_CHECK(check_initialised(*pool_));
     return pool_->zeros(std::move(dtype), std::move(shape));
   });
 }

@@ -14,6 +14,7 @@
 #include <lastref/tracker_client.hpp>
 
 #include "impl/backends/exceptions.hpp"
+#include "impl/backends/typed_call.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref {
@@ -196,8 +197,7 @@ Outcome<Value> call_safely(const Functions& functions,
                            PositionInBatch position) {
   const TaskFunction* function = functions.find(task.function);
   if (function == nullptr) {
-    return failed({.code = std::errc::function_not_supported,
-                   .subject = "no function is registered as \"" + task.function + '"'});
+    return failed(backends::about_unknown(task.function));
   }
   TaskFailure thrown;
   try {

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
+#include <memory>
+#include <sstream>
 #include <utility>
 
 #include <lastref/kernel_os.hpp>
@@ -10,6 +13,7 @@
 
 #include "impl/backends/pool_future.hpp"
 #include "impl/backends/typed_call.hpp"
+#include "impl/os/kernel_os_objects.hpp"
 #include "impl/os/limits.hpp"
 #include "impl/os/within_memory.hpp"
 
@@ -29,6 +33,7 @@ constexpr const char* thread_variables[] = {"OMP_NUM_THREADS",
                                             "MKL_NUM_THREADS",
                                             "BLIS_NUM_THREADS",
                                             "NUMEXPR_NUM_THREADS"};
+constexpr const char* host_variable = "LASTREF_HOST";
 
 /// Bytes and arrays as arguments of a task, after `first`.
 ArgumentList arguments_of(List first, Writer writer) {
@@ -44,13 +49,70 @@ std::string signal_name(int signal) {
   return name == nullptr ? "signal " + std::to_string(signal) : "SIG" + std::string(name);
 }
 
-std::string death_of(const WorkerGroup::Reaped& reaped, const std::string& reason) {
+std::string death_of(const WorkerGroup::Reaped& reaped) {
   if (!reaped.exit) {
     return "ended, exit status unknown";
   }
-  return (reaped.exit->killed ? "killed by " + signal_name(reaped.exit->code)
-                              : "exited with code " + std::to_string(reaped.exit->code)) +
-         (reason.empty() ? "" : ": " + reason);
+  return reaped.exit->killed ? "killed by " + signal_name(reaped.exit->code)
+                             : "exited with code " + std::to_string(reaped.exit->code);
+}
+
+/// The program that is started as workers.
+std::string program_of(const Host& host) {
+  if (host.program == installed.program) {
+    return os::KernelOs().environment(host_variable).value_or(host.program);
+  }
+  return host.program.empty() ? this_program : host.program;
+}
+
+/// An Os that is never destroyed, and the next one.
+struct HostingOs {
+  explicit HostingOs(const std::string& its_program)
+      : program(its_program), os({.program = its_program}) {}
+
+  const std::string program;
+  os::KernelOs os;
+  HostingOs* next = nullptr;
+};
+
+/// The Os that starts this program. Pools with the same host have a tracker together. Without a
+/// lock, which could be held while another thread forks: at worst there are two of them.
+os::Os& os_with(const std::string& program) {
+  if (program == this_program) {
+    return os::KernelOs::of_process({.program = program});
+  }
+  static std::atomic<HostingOs*> newest = nullptr;
+  for (HostingOs* each = newest.load(); each != nullptr; each = each->next) {
+    if (each->program == program) {
+      return each->os;
+    }
+  }
+  auto* const made = std::make_unique<HostingOs>(program).release();
+  made->next = newest.load();
+  while (!newest.compare_exchange_weak(made->next, made)) {
+  }
+  return made->os;
+}
+
+/// Checks that the host of workers can be found.
+Status check_host(os::Os& os, const std::string& program) {
+  std::vector<std::string> paths = {program};
+  if (program.find('/') == std::string::npos) {
+    paths.clear();
+    std::istringstream folders(os.environment("PATH").value_or(""));
+    for (std::string folder; std::getline(folders, folder, ':');) {
+      paths.push_back((folder.empty() ? "." : folder) + '/' + program);
+    }
+  }
+  for (const std::string& path : paths) {
+    const auto status = os.status_at(path);
+    if (status && status->kind != os::FileKind::folder) {
+      return ok();
+    }
+  }
+  return failure(std::errc::no_such_file_or_directory,
+                 "the host of workers, " + program + ": install lastref, or set " + host_variable +
+                     " to its path");
 }
 
 struct AsError {
@@ -94,7 +156,7 @@ Result<SharedArguments> parts_of(Value value) {
 
 TaskPool::TaskPool(PoolOptions options)
     : options_(std::move(options)),
-      os_(os::KernelOs::of_process({.program = this_program})),
+      os_(os_with(program_of(options_.host))),
       token_(os_.process_token()),
       monitor_(os_.make_monitor()) {}
 
@@ -110,10 +172,20 @@ Status TaskPool::check_process() const {
 Status TaskPool::prepare() {
   LASTREF_TRY(wanted,
               pool_n_jobs(os_, options_.workers ? static_cast<int>(*options_.workers) : -1));
-  session_ = Session::lead(os_);
+  session_ = Session::lead(os_with(this_program));  // Which a worker is a worker of.
   functions_ = typed_functions();
   if (session_->in_worker) {
     return ok();
+  }
+  if (is_hosted()) {
+    LASTREF_CHECK(check_host(os_, program_of(options_.host)));
+    session_ = Session::lead(os_);
+  }
+  start_ = {};
+  if (options_.threads_per_worker) {
+    for (const char* variable : thread_variables) {
+      start_.environment.emplace_back(variable, std::to_string(*options_.threads_per_worker));
+    }
   }
   if (const auto role = os_.environment(worker::marker)) {
     return not_guarded(*role);
@@ -132,6 +204,30 @@ Status TaskPool::prepare() {
   return ok();
 }
 
+/// Makes hosts load the shared object that the function is in, if it is the first one.
+Status TaskPool::choose_object(const TypedFunction& function) {
+  if (!is_hosted() || workers_ == 0 || !start_.arguments.empty()) {
+    return ok();
+  }
+  const std::string name(function.name());
+  const auto init = reinterpret_cast<std::uintptr_t>(function.init());
+  const auto object = os::object_file_at(init);
+  if (!object) {
+    return failure(std::errc::invalid_argument, name + ": in no file that a worker could load");
+  }
+  std::string path = object->path;
+  if (!path.empty() && !path.starts_with('/')) {
+    LASTREF_TRY(folder, os_.working_folder());
+    path = folder + '/' + path;
+  }
+  if (!path.empty() && object->build_id.empty()) {
+    return failure(std::errc::invalid_argument,
+                   name + ": " + path + " has no build id: link it with -Wl,--build-id");
+  }
+  start_.arguments = {path, object->build_id, std::to_string(init - object->base)};
+  return ok();
+}
+
 Result<GroupPtr> TaskPool::begin(const TypedFunction& function,
                                  std::optional<Writer> shared,
                                  std::optional<TaskOptions> options) {
@@ -145,12 +241,14 @@ Result<GroupPtr> TaskPool::begin(const TypedFunction& function,
   auto group = std::make_shared<TaskGroup>();
   group->function = &function;
   group->id = function.id();
+  group->loader = function.state() == nullptr ? std::string() : loader->id();
   group->options = options.value_or(options_.tasks);
   const os::MonitorLock held(*monitor_);
   if (!is_prepared_) {
     LASTREF_CHECK(prepare());
     is_prepared_ = true;
   }
+  LASTREF_CHECK(choose_object(function));
   if (broken_) {
     return failure(*broken_);
   }
@@ -171,13 +269,11 @@ void TaskPool::add(const GroupPtr& group, std::size_t index, Writer own) {
   if (!is_ours()) {
     return;
   }
-  const TypedFunction* const loader =
-      group->function->state() == nullptr ? nullptr : options_.state.loader();
   PooledTask task{.group = group,
                   .index = index,
                   .arguments = arguments_of(
                       {Value(group->shared ? static_cast<std::int64_t>(group->number) : 0),
-                       Value(loader == nullptr ? std::string() : loader->id())},
+                       Value(group->loader)},
                       std::move(own))};
   if (workers_ == 0) {
     task.attempts = 1;
@@ -534,13 +630,12 @@ void TaskPool::hand_out() {
 
 /// False if no worker could be started. If there is none at all, what is queued fails.
 bool TaskPool::start_lane() {
-  std::vector<std::pair<std::string, std::string>> environment;
-  if (options_.threads_per_worker) {
-    for (const char* variable : thread_variables) {
-      environment.emplace_back(variable, std::to_string(*options_.threads_per_worker));
-    }
+  WorkerStart how;
+  {
+    const os::MonitorLock held(*monitor_);
+    how = start_;
   }
-  auto group = WorkerGroup::start(*session_, 1, environment);
+  auto group = WorkerGroup::start(*session_, 1, how);
   if (group) {
     lanes_.emplace_back(*std::move(group));
     return true;
@@ -720,7 +815,7 @@ void TaskPool::read(Lane& lane) {
 Status TaskPool::handle(Lane& lane, const Message& message) {
   if (message.kind == MessageKind::gave_up) {
     LASTREF_TRY(reason, decode_failure(message.body));
-    lane.worker().reason = describe(reason);
+    lane.gave_up = std::visit(AsError{""}, reason);
     return ok();
   }
   os::Unpacker unpacker(message.body);
@@ -756,9 +851,9 @@ Status TaskPool::handle(Lane& lane, const Message& message) {
 /// The worker is dead, and everything that it sent was read.
 void TaskPool::bury(Lane& lane, const WorkerGroup::Reaped& reaped) {
   const os::Pid pid = lane.worker().pid;
-  const Error fate =
-      lane.fate ? *std::move(lane.fate)
-                : error_about(std::errc::owner_dead, death_of(reaped, lane.worker().reason));
+  const Error fate = lane.fate      ? *std::move(lane.fate)
+                     : lane.gave_up ? *std::move(lane.gave_up)
+                                    : error_about(std::errc::owner_dead, death_of(reaped));
   lane.group.remove(lane.worker());
   while (!lane.in_flight.empty() && !lane.in_flight.front().task) {
     lane.in_flight.pop_front();

@@ -39,7 +39,8 @@ struct FinishedTask {
 struct TaskGroup {
   std::uint64_t number = 0;
   const TypedFunction* function = nullptr;
-  std::string id;  ///< Of the function.
+  std::string id;      ///< Of the function.
+  std::string loader;  ///< Id of the loader of the state that it takes; empty: none.
   std::optional<ArgumentList> shared;
   TaskOptions options;
   std::deque<FinishedTask> finished;
@@ -70,6 +71,7 @@ class TaskPool {
   /// Makes what is unfinished fail, and ends the workers.
   void end();
   bool is_ours() const noexcept { return os_.process_token() == token_; }
+  bool is_hosted() const noexcept { return !options_.host.program.empty(); }
 
  private:
   struct PooledTask {
@@ -94,12 +96,14 @@ class TaskPool {
     std::size_t given = 0;
     std::size_t depth = 1;  ///< How many tasks it may have.
     os::Instant front_since{};
-    std::optional<Error> fate;  ///< Why it is killed.
+    std::optional<Error> fate;     ///< Why it is killed.
+    std::optional<Error> gave_up;  ///< What it reported before it exited.
     std::optional<os::Instant> closed_at;
     bool is_leaving = false;
   };
 
-  Status prepare();
+  Status prepare() LASTREF_REQUIRES(*monitor_);
+  Status choose_object(const TypedFunction& function) LASTREF_REQUIRES(*monitor_);
   Status check_process() const;
 
   // In the thread.
@@ -135,6 +139,7 @@ class TaskPool {
 
   // Made by the first call.
   bool is_prepared_ LASTREF_GUARDED_BY(*monitor_) = false;
+  WorkerStart start_ LASTREF_GUARDED_BY(*monitor_);
   std::optional<Session> session_;
   unsigned workers_ = 0;  ///< 0: in this process.
   std::shared_ptr<const Functions> functions_;

@@ -1,6 +1,8 @@
 // typed_call: the tasks that carry calls of typed functions.
 #pragma once
 
+#include <string_view>
+
 #include <lastref/task.hpp>
 
 namespace lastref::backends {
@@ -9,5 +11,9 @@ namespace lastref::backends {
 inline constexpr const char* share_function = "lastref.share";
 /// {group}
 inline constexpr const char* forget_function = "lastref.forget";
+
+/// The error of a call of a function that this process does not have. Its name may be the id of a
+/// TypedFunction.
+Error about_unknown(std::string_view id);
 
 }  // namespace lastref::backends

@@ -7,6 +7,7 @@
 #include <lastref/typed_function.hpp>
 
 #include "impl/backends/typed_call.hpp"
+#include "impl/os/kernel_os_objects.hpp"
 #include "impl/os/wire.hpp"
 
 namespace lastref {
@@ -21,9 +22,17 @@ std::atomic<const TypedFunction*>& newest() noexcept {
 /// What a worker has received for its tasks.
 struct Received {
   std::map<std::int64_t, SharedArguments> shared;
-  const TypedFunction* loader = nullptr;
+  std::string loader;  ///< Id of the loader of the state.
   std::shared_ptr<void> state;
 };
+
+/// Of the digits of a build id. Each task carries them.
+constexpr std::size_t build_digits = 16;
+
+/// What an id has of the name.
+std::string_view shown(std::string_view name) noexcept {
+  return name.substr(0, function_name_size_max / 2);
+}
 
 /// The arrays at the end of a task's arguments.
 std::vector<Array> arrays_from(const Arguments& arguments, std::size_t first) {
@@ -37,18 +46,19 @@ std::vector<Array> arrays_from(const Arguments& arguments, std::size_t first) {
 }
 
 Status load_state(Received& received, const std::string& id) {
-  if (id.empty() || (received.loader != nullptr && received.loader->id() == id)) {
+  if (id.empty() || received.loader == id) {
     return ok();
   }
   for (const TypedFunction* each = TypedFunction::first(); each != nullptr; each = each->next()) {
     if (each->loader() != nullptr && each->id() == id) {
+      received.loader.clear();
       received.state = nullptr;
       received.state = each->loader()();
-      received.loader = each;
+      received.loader = id;
       return ok();
     }
   }
-  return failure(std::errc::function_not_supported, "no state is registered as \"" + id + '"');
+  return failure(backends::about_unknown(id));
 }
 
 /// {group or 0, id of the state's loader, own arguments, arrays...}
@@ -99,12 +109,12 @@ TypedFunction::TypedFunction(std::string_view its_name,
                              Body its_body,
                              Loader its_loader,
                              const std::type_info* its_state,
-                             const void* its_module) noexcept
+                             Init its_init) noexcept
     : name_(its_name),
       body_(its_body),
       loader_(its_loader),
       state_(its_state),
-      module_(its_module),
+      init_(its_init),
       next_(newest().load()) {
   while (!newest().compare_exchange_weak(next_, this)) {
   }
@@ -116,12 +126,36 @@ const TypedFunction* TypedFunction::first() noexcept {
 
 std::string TypedFunction::id() const {
   // Two functions of one name are at two places of their program.
-  const auto place =
-      reinterpret_cast<std::uintptr_t>(this) - reinterpret_cast<std::uintptr_t>(module_);
+  const auto init = reinterpret_cast<std::uintptr_t>(init_);
+  const auto place = reinterpret_cast<std::uintptr_t>(this) - init;
   std::array<char, sizeof place * 2> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), place, 16).ptr;
-  return std::string(name_.substr(0, function_name_size_max / 2)) + '#' +
-         std::string(digits.data(), end);
+  const auto object = os::object_file_at(init);
+  return std::string(shown(name_)) + '#' + std::string(digits.data(), end) + '@' +
+         (object ? object->build_id.substr(0, build_digits) : std::string());
+}
+
+Error backends::about_unknown(std::string_view id) {
+  const std::size_t place = id.rfind('#');
+  const auto unknown = [](std::string subject) {
+    return Error{.code = std::errc::function_not_supported, .subject = std::move(subject)};
+  };
+  const auto build_of = [](std::string_view any) {
+    return std::string(any.substr(any.rfind('@')));
+  };
+  if (place == std::string::npos || id.find('@', place) == std::string::npos) {
+    return unknown("no function is registered as \"" + std::string(id) + '"');
+  }
+  const std::string_view name = id.substr(0, place);
+  const std::string subject = std::string(name) + build_of(id) + ": ";
+  for (const TypedFunction* each = TypedFunction::first(); each != nullptr; each = each->next()) {
+    if (shown(each->name()) == name) {
+      return unknown(subject + "the program or shared object of this worker is of another build, " +
+                     build_of(each->id()));
+    }
+  }
+  return unknown(subject +
+                 "not in the program of this worker, nor in a shared object that it has loaded");
 }
 
 std::shared_ptr<const Functions> typed_functions() {

@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds look_again{10};
 
 Result<WorkerGroup> WorkerGroup::start(const Session& session,
                                        unsigned count,
-                                       const Environment& environment) {
+                                       const WorkerStart& how) {
   os::Os& os = *session.os;
   LASTREF_TRY(tree, session.tree());
   LASTREF_TRY(self, os.open_process(os.process_id()));
@@ -34,7 +34,7 @@ Result<WorkerGroup> WorkerGroup::start(const Session& session,
   group.leash_ = os::UniqueFd(os, leash.write);
   for (unsigned number = 1; number <= count; ++number) {
     LASTREF_CHECK(group.spawn_worker(
-        session, tree, {.process = self, .leash = leash_there.get()}, number, environment));
+        session, tree, {.process = self, .leash = leash_there.get()}, number, how));
   }
   return group;
 }
@@ -43,7 +43,7 @@ Status WorkerGroup::spawn_worker(const Session& session,
                                  const std::string& tree,
                                  Parent parent,
                                  unsigned number,
-                                 const Environment& environment) {
+                                 const WorkerStart& how) {
   os::Os& os = *session.os;
   LASTREF_TRY(jobs, os.make_pipe());
   os::UniqueFd jobs_there(os, jobs.read);
@@ -52,11 +52,13 @@ Status WorkerGroup::spawn_worker(const Session& session,
   os::UniqueFd results_there(os, results.write);
   Inbox results_here(os, os::UniqueFd(os, results.read));
   auto worker = std::make_unique<WorkerProcess>();
-  Environment variables = environment;
+  auto variables = how.environment;
   variables.emplace_back(worker::marker, worker::entry_point);
+  std::vector<std::string> arguments = {tree, std::to_string(number)};
+  arguments.insert(arguments.end(), how.arguments.begin(), how.arguments.end());
   LASTREF_TRY(child,
               os.spawn({.entry = worker::entry_point,
-                        .arguments = {tree, std::to_string(number)},
+                        .arguments = std::move(arguments),
                         .fds = {{.here = jobs_there.get(), .number_there = worker::jobs_fd},
                                 {.here = results_there.get(), .number_there = worker::results_fd},
                                 {.here = parent.process, .number_there = worker::parent_fd},

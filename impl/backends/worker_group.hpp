@@ -33,17 +33,21 @@ struct WorkerProcess {
   bool runs_short_jobs = false;  ///< Its last job was over before another one could have been sent.
 };
 
+/// How workers are started.
+struct WorkerStart {
+  /// Variables that they have in addition to those of this process.
+  std::vector<std::pair<std::string, std::string>> environment = {};
+  std::vector<std::string> arguments = {};  ///< After those that each worker has.
+};
+
 class WorkerGroup {
  public:
-  /// Variables that workers have in addition to those of this process.
-  using Environment = std::vector<std::pair<std::string, std::string>>;
-
   /// Starts all of them, or none.
   ///
   /// Errors          of make_pipe, open_process, spawn or the session's tree. No worker is left.
   static Result<WorkerGroup> start(const Session& session,
                                    unsigned count,
-                                   const Environment& environment = {});
+                                   const WorkerStart& how = {});
 
   WorkerGroup(WorkerGroup&&) noexcept = default;
   WorkerGroup& operator=(WorkerGroup&&) noexcept = default;
@@ -81,7 +85,7 @@ class WorkerGroup {
                       const std::string& tree,
                       Parent parent,
                       unsigned number,
-                      const Environment& environment);
+                      const WorkerStart& how);
   void report_unkillable(const WorkerProcess& worker) noexcept;
   /// Polls up to this often if there is no memory for it.
   bool wait_for_deaths(std::chrono::nanoseconds timeout, int polls) noexcept;

@@ -9,8 +9,8 @@ foreach(name lastref liblastref-dev)
   file(GLOB package ${FOLDER}/${name}_*.deb)
   execute_process(COMMAND dpkg-deb -x "${package}" ${FOLDER}/${name} COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
-foreach(file lastref/usr/bin/lastref lastref/usr/share/man/man1/lastref.1
-    lastref/usr/share/lastref/report.schema.json)
+foreach(file lastref/usr/bin/lastref lastref/usr/libexec/lastref-worker
+    lastref/usr/share/man/man1/lastref.1 lastref/usr/share/lastref/report.schema.json)
   if(NOT EXISTS ${FOLDER}/${file})
     message(SEND_ERROR "the packages have no ${file}")
   endif()

@@ -28,6 +28,7 @@
 #include <memory>
 #include <optional>
 #include <ranges>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -41,10 +42,6 @@
 #include <lastref/view.hpp>
 
 namespace lastref {
-
-/// The first call of `main` in a program that has a Pool. In a worker or a tracker it does the work
-/// of the process, and ends it.
-void init(int argc, char** argv);
 
 /// The state that each worker loads once, for functions that take it as first parameter.
 class State {
@@ -67,12 +64,28 @@ struct TaskOptions {
   int retries = 0;  ///< Attempts after a failure, a death or a timeout.
 };
 
+/// The program that is started as the workers of a pool.
+struct Host {
+  /// Searched on PATH if it has no slash. Empty: this program, in which main calls `init`.
+  std::string program = {};
+};
+/// For PoolOptions::host, where main belongs to another program: in a plugin, or a library for
+/// another language. The installed program `lastref`, or the one that LASTREF_HOST names, loads the
+/// shared object of the first function that the pool calls, as it is at its path then. The object
+/// needs a build id, by which it is recognised.
+inline const Host installed{.program = "lastref"};
+/// The same with another path of the program.
+inline Host host(std::string program) {
+  return {.program = std::move(program)};
+}
+
 struct PoolOptions {
   std::optional<unsigned> workers = {};  ///< None: one for each core.
   State state = {};
   std::optional<std::size_t> max_tasks_per_worker = {};  ///< Then the worker is replaced.
   /// OMP_NUM_THREADS and the like, in the environment of workers.
   std::optional<unsigned> threads_per_worker = {};
+  Host host = {};
   TaskOptions tasks = {};      ///< For tasks without options of their own.
   ForwardOptions arrays = {};  ///< How untyped arrays travel.
   TemporaryResourcesOptions temporary = {};

@@ -20,11 +20,17 @@
 #include <lastref/codec.hpp>
 #include <lastref/error.hpp>
 
-/// Has an address in each program and each shared object. Itanium C++ ABI, 3.3.5.3
-// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
-extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;
-
 namespace lastref {
+
+/// The first call of `main` in a program that has a Pool. In a worker or a tracker it does the work
+/// of the process, and ends it.
+void init(int argc, char** argv);
+
+/// Called by a worker that has loaded a shared object for its functions. The program and each
+/// shared object have one of their own, so its address says which of them a function is in.
+[[gnu::visibility("hidden")]] inline void init_here(int argc, char** argv) {
+  init(argc, argv);
+}
 
 /// Arguments that all tasks of a call share. A worker receives them once, and decodes them with the
 /// first task.
@@ -46,20 +52,24 @@ class TypedFunction {
  public:
   using Body = Status (*)(Invocation& with, Writer& result);
   using Loader = std::shared_ptr<void> (*)();
+  using Init = void (*)(int argc, char** argv);
 
   TypedFunction(std::string_view its_name,
                 Body its_body,
                 Loader its_loader,
                 const std::type_info* its_state,
-                const void* its_module) noexcept;
+                Init its_init) noexcept;
   TypedFunction(const TypedFunction&) = delete;
   TypedFunction& operator=(const TypedFunction&) = delete;
   ~TypedFunction() = default;
 
   /// As in the source, for messages.
   std::string_view name() const noexcept { return name_; }
-  /// The same in all processes of the program.
+  /// Its name, its place in the program or shared object, and the build id of that: the same in all
+  /// processes that have the same build loaded.
   std::string id() const;
+  /// The init_here of its program or shared object.
+  Init init() const noexcept { return init_; }
   Body body() const noexcept { return body_; }
   Loader loader() const noexcept { return loader_; }
   /// The type of the state that it takes or loads; null if none.
@@ -74,7 +84,7 @@ class TypedFunction {
   Body body_;
   Loader loader_;
   const std::type_info* state_;
-  const void* module_;
+  Init init_;
   const TypedFunction* next_;
 };
 
@@ -166,7 +176,7 @@ class TypedCall {
   }
 
   static inline const TypedFunction registered{
-      name_of_function<f>(), &run, nullptr, state_type(), &__dso_handle};
+      name_of_function<f>(), &run, nullptr, state_type(), &init_here};
 
  private:
   template <typename T>
@@ -229,7 +239,7 @@ struct StateOf {
 
   static std::shared_ptr<void> make() { return std::make_shared<Loaded>(load()); }
   static inline const TypedFunction registered{
-      name_of_function<load>(), nullptr, &make, &typeid(Loaded), &__dso_handle};
+      name_of_function<load>(), nullptr, &make, &typeid(Loaded), &init_here};
 };
 
 /// The functions of this process, by their ids, for `run_if_spawned`.

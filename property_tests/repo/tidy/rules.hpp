@@ -44,6 +44,8 @@ inline constexpr auto at_the_kernel = std::to_array<std::string_view>({
     "property_tests/support/process_actions",
     "property_tests/impl/cache/forked",
     "property_tests/impl/os/kernel_os_embedded_test",
+    "property_tests/impl/pool/hosted_test",         // Loads shared objects.
+    "property_tests/impl/pool/plugin_caller",       // A program that has nothing else.
     "property_tests/impl/tracker/two_copies_test",  // Loads a shared object.
     "property_tests/repo/consumer/host",            // Loads shared objects.
     "property_tests/repo/examples/",                // As strangers write.
