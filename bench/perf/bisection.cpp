@@ -108,7 +108,8 @@ class Search {
 using harness::Exit;
 namespace fs = std::filesystem;
 
-constexpr std::chrono::hours patience{240};  // per comparison, which may include a long build
+/// It may include a long build.
+constexpr std::chrono::hours patience_for_comparison{240};
 
 Exit complain(const std::string& why) {
   return refuse(why, "lastref perf bisect");
@@ -142,7 +143,7 @@ class Comparing {
                                     .folder = checkout_,
                                     .without = variables_of_git(),
                                     .log = {},
-                                    .patience = patience});
+                                    .patience = patience_for_comparison});
     const auto answer = answer_of(done);
     if (!answer) {
       return no("what compares: " + describe(done.error()));

@@ -19,7 +19,7 @@
 namespace lastref::perf {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 /// The text with a backslash before each special character.
 std::string escaped(const std::string& text, std::string_view special) {

@@ -78,11 +78,11 @@ field.addEventListener("input", () => {
 /// The beginning of a table. Columns of numbers have a '#' before their names.
 std::string table_of(const char* kind,
                      const std::string& caption,
-                     std::initializer_list<std::string_view> columns) {
+                     std::initializer_list<std::string_view> names) {
   std::string text = fmt::format(R"(<table class="{}">{}<thead><tr>)",
                                  kind,
                                  caption.empty() ? "" : "<caption>" + caption + "</caption>");
-  for (std::string_view column : columns) {
+  for (std::string_view column : names) {
     const bool is_number = column.starts_with('#');
     column.remove_prefix(is_number ? 1 : 0);
     text +=

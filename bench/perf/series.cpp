@@ -100,9 +100,9 @@ void shuffle(std::span<double> values, Random& random) {
 }
 
 /// One search of a series, with its growing list of segments.
-class Search {
+class ChangePointSearch {
  public:
-  Search(std::span<const double> series, const ChangePointOptions& options)
+  ChangePointSearch(std::span<const double> series, const ChangePointOptions& options)
       : series_(series), options_(options), random_(options.seed) {
     add({.begin = 0, .end = series.size()});
   }
@@ -118,11 +118,11 @@ class Search {
     if (p > options_.p) {
       return {};
     }
-    const Segment whole = best->segment;
-    const std::size_t at = whole.begin + best->split.at;
+    const Segment segment = best->segment;
+    const std::size_t at = segment.begin + best->split.at;
     found_.erase(best);
-    add({.begin = whole.begin, .end = at});
-    add({.begin = at, .end = whole.end});
+    add({.begin = segment.begin, .end = at});
+    add({.begin = at, .end = segment.end});
     return {at, p};
   }
 
@@ -334,7 +334,7 @@ std::vector<ChangePoint> change_points_of(std::span<const double> series,
   if (series.size() < values_min(options)) {
     return points;
   }
-  Search search(series, options);
+  ChangePointSearch search(series, options);
   for (auto [at, p] = search.next(); at != 0; std::tie(at, p) = search.next()) {
     points.push_back({.index = at, .p = p});
   }
