@@ -2,6 +2,7 @@
 
     verbs_test.py LASTREF_PERF FOLDER
 """
+import itertools
 import json
 import os
 import shlex
@@ -609,28 +610,38 @@ def bisect_passes_over_commits_without_the_benchmark():
         check(f' number {number}\n' in said, said)
 
 
-def start_interruptible(words, temporary, ignored=()):
-    """With SIGINT and SIGTERM as at a terminal, whatever this program has inherited."""
+PROFILES = (('profile',), ('profile', '--looks'))
+starts = itertools.count()
+
+
+def start_interruptible(words, command, ignored=()):
+    """Returns when the command has said that it is on, with a file that ends when the command does.
+    SIGINT and SIGTERM are as at a terminal, whatever this program has inherited."""
+    temporary, alive = (os.path.join(FOLDER, f'{kind}.{next(starts)}')
+                        for kind in ('temporary', 'alive'))
+    os.mkdir(temporary)
+    os.mkfifo(alive)
+
     def prepare():
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
-    return subprocess.Popen([PERF, *words], cwd=FOLDER, preexec_fn=prepare,
+
+    says_on = f'exec 3>{alive}; echo on >&3'
+    ours = subprocess.Popen([PERF, *words, '--', 'sh', '-c', command.format(says_on=says_on)],
+                            cwd=FOLDER, preexec_fn=prepare,
                             env={**os.environ, 'TMPDIR': temporary},
                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    held = open(alive, encoding='utf-8')
+    check(held.readline() == 'on\n', f'{words}: the command was not started')
+    return ours, held, temporary
 
 
 def who_is_interrupted_leaves_nothing():
     """Neither its folder among temporary files nor what it measures, two processes deep."""
-    temporary = os.path.join(FOLDER, 'temporary')
-    alive = os.path.join(FOLDER, 'alive')
-    os.mkdir(temporary)
-    os.mkfifo(alive)
-    command = f'exec 3>{alive}; echo on >&3; sleep 100000; true'
-    for words in (('compare', '.', '.'), ('profile',), ('profile', '--looks')):
+    for words in (('compare', '.', '.'), *PROFILES):
         for number in (signal.SIGTERM, signal.SIGINT):
-            ours = start_interruptible([*words, '--', 'sh', '-c', command], temporary)
-            with open(alive, encoding='utf-8') as held:
-                check(held.readline() == 'on\n', f'{words}: the command was not started')
+            ours, held, temporary = start_interruptible(words, '{says_on}; sleep 100000; true')
+            with held:
                 ours.send_signal(number)
                 check(held.read() == '', f'{words}: the command goes on')
             check(ours.wait() == -number, f'{words}: ended with {ours.returncode}')
@@ -639,41 +650,28 @@ def who_is_interrupted_leaves_nothing():
 
 def a_command_that_outlives_the_signal_is_killed():
     """It ignores SIGTERM, and so does what it starts."""
-    running = []
-    for number, words in enumerate((('compare', '.', '.'), ('profile',), ('profile', '--looks'))):
-        temporary = os.path.join(FOLDER, f'temporary.{number}')
-        alive = os.path.join(FOLDER, f'alive.{number}')
-        os.mkdir(temporary)
-        os.mkfifo(alive)
-        command = f'trap "" TERM; exec 3>{alive}; echo on >&3; sleep 100000; true'
-        ours = start_interruptible([*words, '--', 'sh', '-c', command], temporary)
-        held = open(alive, encoding='utf-8')
-        check(held.readline() == 'on\n', f'{words}: the command was not started')
+    running = [start_interruptible(words, 'trap "" TERM; {says_on}; sleep 100000; true')
+               for words in (('compare', '.', '.'), *PROFILES)]
+    for ours, _, _ in running:
         ours.send_signal(signal.SIGTERM)
-        running.append((words, ours, held))
-    for words, ours, held in running:
-        check(held.read() == '', f'{words}: the command continues')
-        held.close()
-        check(ours.wait() == -signal.SIGTERM, f'{words}: ended with {ours.returncode}')
+    for ours, held, _ in running:
+        with held:
+            check(held.read() == '', f'{ours.args}: the command continues')
+        check(ours.wait() == -signal.SIGTERM, f'{ours.args}: ended with {ours.returncode}')
 
 
 def an_ignored_signal_stays_ignored():
     """The command receives no signal either, and ends as it would."""
-    temporary = os.path.join(FOLDER, 'temporary.ignored')
-    alive, go_on = (os.path.join(FOLDER, name) for name in ('alive.ignored', 'go_on'))
-    os.mkdir(temporary)
-    os.mkfifo(alive)
+    go_on = os.path.join(FOLDER, 'go_on')
     os.mkfifo(go_on)
-    command = f'echo on >{alive}; read line <{go_on}'
-    for words in (('profile',), ('profile', '--looks')):
-        ours = start_interruptible([*words, '--', 'sh', '-c', command], temporary,
-                                   ignored=(signal.SIGINT,))
-        with open(alive, encoding='utf-8') as held:
-            check(held.readline() == 'on\n', f'{words}: the command was not started')
+    for words in PROFILES:
+        ours, held, _ = start_interruptible(words, f'{{says_on}}; read line <{go_on}',
+                                            ignored=(signal.SIGINT,))
         ours.send_signal(signal.SIGINT)
         with open(go_on, 'w', encoding='utf-8') as file:
             file.write('over\n')
         check(ours.wait() == 0, f'{words}: ended with {ours.returncode}')
+        held.close()
 
 
 def looks_see_who_has_lost_its_parent():
