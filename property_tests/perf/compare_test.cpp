@@ -92,13 +92,6 @@ TEST_F(CompareTest, a_command_that_is_gone_after_a_pair_cannot_be_told) {
   EXPECT_EQ(exit_of(*comparison), harness::Exit::incomplete);
 }
 
-TEST_F(CompareTest, a_command_that_fails_cannot_be_told) {
-  const std::string folder = scratch_.path();
-  const auto comparison = compare({.a = folder, .b = folder, .command = {"false"}});
-  ASSERT_TRUE(comparison) << comparison.error().why;
-  EXPECT_EQ(exit_of(*comparison), harness::Exit::incomplete);
-}
-
 TEST_F(CompareTest, a_benchmark_of_which_aggregates_alone_are_kept_cannot_be_told) {
   const std::string mean = R"({"name": "slow_mean", "run_name": "slow", "run_type": "aggregate",
       "aggregate_name": "mean", "real_time": 1, "cpu_time": 1, "time_unit": "ns"})";

@@ -86,15 +86,6 @@ RC_GTEST_PROP(PlotOf, any_times_has_only_numbers, ()) {
   RC_ASSERT(plot.find("inf") == std::string::npos);
 }
 
-TEST(Page, asks_nobody_for_anything) {
-  const std::vector<Line> lines = {line_of("a<b>", {1, 2, 3})};
-  const std::string page = page_of(lines, {});
-  EXPECT_EQ(page.find("http://"), std::string::npos);
-  EXPECT_EQ(page.find("https://"), std::string::npos);
-  EXPECT_EQ(page.find("a<b>"), std::string::npos);
-  EXPECT_NE(page.find("a&lt;b&gt;"), std::string::npos);
-}
-
 TEST(Export, is_what_the_other_page_reads) {
   const std::vector<Line> lines = {line_of("b", {1e-9, 2e-9})};
   const std::string text = exported(lines, {.page = "https://example.org/x", .last_update = 5});

@@ -317,14 +317,5 @@ TEST_F(StoreTest, takes_no_time_that_is_not_a_number) {
   folder.remove("history.sqlite");
 }
 
-TEST_F(StoreTest, begun_by_two_is_one) {
-  Store one = written();
-  Store other = written();
-  EXPECT_EQ(one.add(record_of("first")), true);
-  EXPECT_EQ(other.add(record_of("second")), true);
-  EXPECT_EQ(one.records()->size(), 2U);
-  folder.remove("history.sqlite");
-}
-
 }  // namespace
 }  // namespace lastref::perf
