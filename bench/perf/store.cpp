@@ -78,7 +78,7 @@ std::string reason_of(sqlite3* database, int code) {
   }
 }
 
-/// What is wrong with the file. Thrown by all that follows, and caught by each function of the store.
+/// What is wrong with the file. It is thrown below, and caught by each function of the store.
 struct Failure {
   std::string why;
 };
