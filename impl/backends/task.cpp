@@ -191,6 +191,10 @@ std::string describe(const TaskFailure& failure) {
   return std::visit(Describe(), failure);
 }
 
+void throw_failure(const TaskFailure& failure) {
+  throw tl::bad_expected_access<TaskFailure>(failure);
+}
+
 Outcome<Value> call_safely(const Functions& functions,
                            const TaskContext& context,
                            const Task& task,

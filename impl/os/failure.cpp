@@ -32,6 +32,10 @@ void throw_failure(const Error& error) {
   throw Failure(std::move(copy));
 }
 
+bool call_within_memory(void (*body)(void* argument), void* argument) {
+  return os::had_memory([&] { body(argument); });
+}
+
 int fail(const Error& error) noexcept {
   os::KernelOs os;
   os::report_quietly(

@@ -29,7 +29,6 @@
 #include <functional>
 #include <iterator>
 #include <memory>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -166,16 +165,6 @@ std::uint64_t format_of() noexcept {
 #endif
 }
 
-/// Returns the result of `body`; not_enough_memory if an allocation failed in it.
-template <typename Body>
-std::invoke_result_t<Body> within_memory(Body body) {
-  try {
-    return body();
-  } catch (const std::bad_alloc&) {
-    return failure(std::errc::not_enough_memory, "a cache");  // Needs no memory.
-  }
-}
-
 }  // namespace cache
 
 /// A span or string_view of a value that stays where it is, even if its entry is evicted.
@@ -196,7 +185,8 @@ struct CachedType {
   using View = T;
 
   static Result<std::vector<std::byte>> bytes_of(const T& value) {
-    return cache::within_memory([&]() -> Result<std::vector<std::byte>> { return encode(value); });
+    return result_within_memory("a cache",
+                                [&]() -> Result<std::vector<std::byte>> { return encode(value); });
   }
   static Result<T> copy(os::Bytes bytes) { return decode<T>(bytes); }
   static Result<View> view(os::Bytes bytes, const std::shared_ptr<const void>& /*keeper*/) {
@@ -216,14 +206,15 @@ struct ViewedType {
   static Result<os::Bytes> bytes_of(const T& value) { return std::as_bytes(std::span(value)); }
   static Result<T> copy(os::Bytes bytes) {
     LASTREF_TRY(elements, elements_in(bytes));
-    return cache::within_memory([&]() -> Result<T> { return T(elements.begin(), elements.end()); });
+    return result_within_memory("a cache",
+                                [&]() -> Result<T> { return T(elements.begin(), elements.end()); });
   }
   static Result<View> view(os::Bytes bytes, std::shared_ptr<const void> keeper) {
     LASTREF_TRY(elements, elements_in(bytes));
     return View(elements, std::move(keeper));
   }
   static Result<View> hold(T value) {
-    return cache::within_memory([&]() -> Result<View> {
+    return result_within_memory("a cache", [&]() -> Result<View> {
       const auto kept = std::make_shared<const T>(std::move(value));
       return View(*kept, kept);
     });

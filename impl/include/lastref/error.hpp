@@ -2,7 +2,7 @@
 // Result without a value for its value.
 #pragma once
 
-#include <concepts>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -40,6 +40,10 @@ class Failure : public std::runtime_error {
 };
 
 [[noreturn]] void throw_failure(const Error& error);
+
+/// Calls `body` with `argument`, and returns whether all of its allocations succeeded. Other
+/// exceptions propagate. For headers, which programs without exceptions include.
+bool call_within_memory(void (*body)(void* argument), void* argument);
 
 /// A tl::expected that the compiler does not let a caller drop. Its copies throw if an allocation
 /// fails; those of tl::expected end the program.
@@ -79,11 +83,7 @@ class [[nodiscard]] Expected : public tl::expected<T, E> {
   template <typename Self>
   static decltype(auto) checked(Self&& self) {
     if (!self) {
-      if constexpr (std::same_as<E, Error>) {
-        throw_failure(self.error());
-      } else {
-        throw tl::bad_expected_access<E>(self.error());
-      }
+      throw_failure(self.error());
     }
     if constexpr (!std::is_void_v<T>) {
       return *std::forward<Self>(self);
@@ -144,6 +144,18 @@ Status status_of(const Result<T>& result) {
 template <typename T>
 Status status_of(Result<T>&& result) noexcept {
   return result ? ok() : Status(failure(std::move(result).error()));
+}
+
+/// Returns the result of `body`; not_enough_memory, about `what`, if an allocation failed in it.
+template <typename Body>
+std::invoke_result_t<Body&> result_within_memory(const char* what, Body body) {
+  std::optional<std::invoke_result_t<Body&>> result;
+  auto run = [&] { result.emplace(body()); };
+  const auto call = [](void* given) { (*static_cast<decltype(run)*>(given))(); };
+  if (!call_within_memory(call, &run)) {
+    return failure(std::errc::not_enough_memory, what);  // A short text needs no memory.
+  }
+  return *std::move(result);
 }
 
 /// One line for the user: the operation, its subject, and the kernel's error.

@@ -175,6 +175,9 @@ using TaskFailure = std::variant<Error, TransportableException, WorkerInterrupt,
 /// One line for people.
 std::string describe(const TaskFailure& failure);
 
+/// Throws a tl::bad_expected_access: what `value()` of an Outcome that has none does.
+[[noreturn]] void throw_failure(const TaskFailure& failure);
+
 template <typename T>
 using Outcome = Expected<T, TaskFailure>;
 

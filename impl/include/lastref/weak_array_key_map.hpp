@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <new>
 #include <optional>
 #include <utility>
 
@@ -37,36 +36,8 @@ class WeakArrayKeyMap {
   /// Sets the value of the array, and replaces an old one.
   ///
   /// Errors          not_enough_memory: nothing has changed.
-  Status set(const Array& array, Value value) try {
-    // First all that takes memory: when that fails, nothing has changed.
-    Entries made;
-    made.try_emplace(array.identity(), std::move(value));
-    bool is_new = false;
-    {
-      const State& state = state_->here();
-      const os::MonitorLock held(*state.monitor);
-      is_new = !state.entries.contains(array.identity());
-    }
-    if (is_new) {
-      LASTREF_CHECK(array.when_gone(
-          [identity = array.identity(), states = std::weak_ptr(state_)] {
-            const auto alive = states.lock();
-            if (State* const state = alive ? alive->find() : nullptr) {
-              state->remove(identity);
-            }
-          },
-          state_));
-    }
-    State& state = state_->here();
-    const os::MonitorLock held(*state.monitor);
-    if (const auto found = state.entries.find(array.identity()); found != state.entries.end()) {
-      std::swap(found->second, made.begin()->second);
-    } else {
-      state.entries.merge(made);
-    }
-    return ok();
-  } catch (const std::bad_alloc&) {
-    return failure(std::errc::not_enough_memory, {});
+  Status set(const Array& array, Value value) {
+    return result_within_memory("an array", [&] { return set_here(array, std::move(value)); });
   }
 
   /// The value that it had.
@@ -95,6 +66,36 @@ class WeakArrayKeyMap {
  private:
   using Identity = Array::Identity;
   using Entries = std::map<Identity, std::optional<Value>, std::owner_less<Identity>>;
+
+  Status set_here(const Array& array, Value value) {
+    // First all that takes memory: when that fails, nothing has changed.
+    Entries made;
+    made.try_emplace(array.identity(), std::move(value));
+    bool is_new = false;
+    {
+      const State& state = state_->here();
+      const os::MonitorLock held(*state.monitor);
+      is_new = !state.entries.contains(array.identity());
+    }
+    if (is_new) {
+      LASTREF_CHECK(array.when_gone(
+          [identity = array.identity(), states = std::weak_ptr(state_)] {
+            const auto alive = states.lock();
+            if (State* const state = alive ? alive->find() : nullptr) {
+              state->remove(identity);
+            }
+          },
+          state_));
+    }
+    State& state = state_->here();
+    const os::MonitorLock held(*state.monitor);
+    if (const auto found = state.entries.find(array.identity()); found != state.entries.end()) {
+      std::swap(found->second, made.begin()->second);
+    } else {
+      state.entries.merge(made);
+    }
+    return ok();
+  }
 
   struct State {
     explicit State(os::Os& os) : monitor(os.make_monitor()) {}
