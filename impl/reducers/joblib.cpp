@@ -1,4 +1,4 @@
-#include <lastref/joblib.hpp>
+#include <lastref/reducer_registry.hpp>
 
 #include "impl/os/within_memory.hpp"
 #include "impl/reducers/by_value.hpp"

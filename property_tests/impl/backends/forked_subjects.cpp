@@ -355,7 +355,7 @@ const Row rows[] = {
     {"Array", {}, make<ArraySubject>},
     {"TemporaryResources",
      {{"TemporaryResources", "temporary_resources.hpp"},
-      {"TemporaryResourcesManager", "joblib.hpp"}},
+      {"TemporaryResourcesManager", "reducer_registry.hpp"}},
      make<ResourcesSubject>},
     {"Client", {{"Client", "tracker_client.hpp"}}, make<ClientSubject>, true},
     {"Session", {}, make<SessionSubject>},

@@ -3,10 +3,9 @@
 #include <string>
 #include <vector>
 
-#include <lastref/cache.hpp>
-#include <lastref/pool.hpp>
-#include <lastref/resource.hpp>
-#include <lastref/tracker_client.hpp>
+#include <lastref/joblib.hpp>
+#include <lastref/lastref.hpp>
+#include <lastref/testing.hpp>
 
 int half(int value) {
   return value / 2;
