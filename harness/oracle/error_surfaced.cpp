@@ -35,6 +35,15 @@ bool has_come(const Record& failed, const Record& later) noexcept {
          wanted.substr(process.size()) == met.substr(connection.size());
 }
 
+/// Whether the client of a connection that the tracker refused is killed before it reports that.
+bool has_lost_its_client(const Record& failed, const Record& later) noexcept {
+  constexpr std::string_view connection = "conn:";
+  const std::string_view of = failed.object.view();
+  return failed.call == Call::peer_of && is_tracker(failed) && of.starts_with(connection) &&
+         is_fact(later, fact::died) && later.text != fact::ended &&
+         later.role.view() == of.substr(connection.size());
+}
+
 /// Whether `later` shows that `failed` was retried successfully on the same object, or that the
 /// object no longer exists.
 bool made_good(const Record& failed, const Record& later) noexcept {
@@ -208,7 +217,7 @@ bool is_said_by_a_sweep(const Struck& struck) {
 /// Whether the table of responses allows what has happened since.
 bool is_answered(const Struck& struck) {
   if (any_notable(struck, has_died) || any_notable(struck, has_lost_its_parent) ||
-      fails_with_its_worker(struck)) {
+      any_notable(struck, has_lost_its_client) || fails_with_its_worker(struck)) {
     return true;
   }
   if (struck.response == Response::fail && !struck.words.empty()) {
