@@ -8,7 +8,7 @@
 #include <lastref/memory.hpp>
 
 #include "impl/array/own_file.hpp"
-#include "impl/os/limits.hpp"
+#include "impl/os/extend.hpp"
 #include "impl/os/with_path.hpp"
 #include "impl/os/within_memory.hpp"
 
@@ -47,17 +47,6 @@ Status check_end(const MapFileOptions& options) {
   return ok();
 }
 
-/// Writes zeros if the file system cannot allocate space.
-Status write_zeros(os::Os& os, os::Fd fd, std::uint64_t from, std::uint64_t end) {
-  const std::vector<std::byte> zeros(
-      static_cast<std::size_t>(std::min(os::limits_of(os).array_zeros, end - from)));
-  for (std::uint64_t at = from; at < end; at += zeros.size()) {
-    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(zeros.size(), end - at));
-    LASTREF_CHECK(os::write_all_at(os, fd, os::Bytes(zeros).first(size), at));
-  }
-  return ok();
-}
-
 /// Makes the file long enough for the map, with space for it: no store shall find the file system
 /// full, which is SIGBUS.
 Status reach(os::Os& os, os::Fd fd, const MapFileOptions& options, const os::FileStatus& status) {
@@ -71,11 +60,7 @@ Status reach(os::Os& os, os::Fd fd, const MapFileOptions& options, const os::Fil
   if (row_of(options.mode).kind != os::MapKind::shared) {
     return cannot_map("the file is too short");
   }
-  const Status allocated =
-      os::retry_interrupted([&] { return os.allocate(fd, status.size, end - status.size); });
-  const bool is_unknown = failed_with(allocated, std::errc::operation_not_supported) ||
-                          failed_with(allocated, std::errc::function_not_supported);
-  return is_unknown ? write_zeros(os, fd, status.size, end) : allocated;
+  return os::extend(os, fd, status.size, end);
 }
 
 Result<os::UniqueFd> open_for(os::Os& os, os::PathAt& where, MapMode mode) {

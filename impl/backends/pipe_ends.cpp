@@ -1,6 +1,7 @@
 #include "impl/backends/pipe_ends.hpp"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <utility>
 
@@ -18,7 +19,30 @@ Status told(const Result<T>& refused) {
   return status_of(refused);
 }
 
+template <typename Call>
+Status repeat(os::Os& os, const Call& call) {
+  Status done = ok();
+  for (int tries = 0; tries < os::limits_of(os).wake_attempts; ++tries) {
+    const auto result = os::retry_interrupted(call);
+    done = result ? ok() : told(result);
+    if (done) {
+      return done;
+    }
+  }
+  return done;
+}
+
 }  // namespace
+
+Status wake_by(os::Os& os, os::Fd write) noexcept {
+  constexpr std::array byte = {std::byte{1}};
+  return repeat(os, [&] { return os.write(write, byte); });
+}
+
+Status drain(os::Os& os, os::Fd read) noexcept {
+  std::array<std::byte, 64> drained{};
+  return repeat(os, [&] { return os.read(read, drained); });
+}
 
 Status Inbox::fill() {
   if (read_ > 0) {

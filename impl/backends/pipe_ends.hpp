@@ -77,6 +77,15 @@ WholeMessage whole_message(const os::Limits& limits,
 /// Replaces the numbers, by others of the same size.
 void set_numbers(WholeMessage& message, os::Bytes numbers) noexcept;
 
+/// Writes a byte into a pipe that wakes a thread; a full one wakes as well. Tries again.
+///
+/// Errors          those of write. The end of the pipe would wake, too: close it.
+Status wake_by(os::Os& os, os::Fd write) noexcept;
+/// Empties such a pipe. One that cannot be read would wake again and again.
+///
+/// Errors          those of read.
+Status drain(os::Os& os, os::Fd read) noexcept;
+
 class Outbox {
  public:
   Outbox() noexcept = default;

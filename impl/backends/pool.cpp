@@ -15,9 +15,10 @@ namespace {
 
 std::atomic<bool> is_initialised = false;
 
-/// A host does without it.
-Status check_initialised(const backends::TaskPool& pool) {
-  return is_initialised || pool.is_hosted()
+/// Whether the pool was made, and its workers can start.
+Status check(const std::shared_ptr<backends::TaskPool>& pool) {
+  LASTREF_CHECK(backends::check_made(pool));
+  return is_initialised || pool->is_hosted() || pool->has_session()
              ? ok()
              : failure(std::errc::operation_not_permitted,
                        "main has to call lastref::init(argc, argv) before a pool is used");
@@ -48,15 +49,15 @@ Tasks::~Tasks() {
   }
 }
 
-void Tasks::add(std::size_t index, Writer own) {
-  pool_->add(group_, index, std::move(own));
+Status Tasks::add(std::size_t index, Writer own) {
+  return pool_->add(group_, index, std::move(own));
 }
 
 bool Tasks::is_hungry() const {
   return pool_->is_hungry(*group_);
 }
 
-std::optional<Tasks::Finished> Tasks::next() {
+std::optional<Tasks::Finished> Tasks::next() noexcept {
   return pool_->next(*group_);
 }
 
@@ -64,13 +65,22 @@ bool Tasks::wait_for(std::chrono::nanoseconds timeout) {
   return pool_->wait_for(*group_, timeout);
 }
 
-void Tasks::cancel() {
+void Tasks::cancel() noexcept {
   pool_->cancel(*group_);
 }
 
 Pool::Pool(PoolOptions options) {
-  static_cast<void>(
-      os::had_memory([&] { pool_ = std::make_shared<backends::TaskPool>(std::move(options)); }));
+  static_cast<void>(os::had_memory([&] {
+    os::Os& os = backends::TaskPool::os_of(options.host);
+    pool_ = std::make_shared<backends::TaskPool>(os, std::nullopt, std::move(options));
+  }));
+}
+
+Pool::Pool(Session session, PoolOptions options) {
+  static_cast<void>(os::had_memory([&] {
+    os::Os& os = *session.os;
+    pool_ = std::make_shared<backends::TaskPool>(os, std::move(session), std::move(options));
+  }));
 }
 
 Pool::~Pool() {
@@ -88,8 +98,7 @@ Result<Tasks> Pool::begin(const TypedFunction& function,
                           std::optional<Writer> shared,
                           std::optional<TaskOptions> options) {
   return os::within_memory("a pool", [&]() -> Result<Tasks> {
-    LASTREF_CHECK(backends::check_made(pool_));
-    LASTREF_CHECK(check_initialised(*pool_));
+    LASTREF_CHECK(check(pool_));
     LASTREF_TRY(group, pool_->begin(function, std::move(shared), options));
     return Tasks(pool_, std::move(group));
   });
@@ -97,8 +106,7 @@ Result<Tasks> Pool::begin(const TypedFunction& function,
 
 Result<Array> Pool::zeros_of(DType dtype, Shape shape) {
   return os::within_memory("an array", [&]() -> Result<Array> {
-    LASTREF_CHECK(backends::check_made(pool_));
-    LASTREF_CHECK(check_initialised(*pool_));
+    LASTREF_CHECK(check(pool_));
     return pool_->zeros(std::move(dtype), std::move(shape));
   });
 }

@@ -248,19 +248,10 @@ void ProcessPool::wake(IoThread& io_thread) {
   if (std::exchange(io_thread.is_woken, true) || !io_thread.wake_write) {
     return;  // It was woken already, by a byte or by the end of its pipe.
   }
-  constexpr std::array byte = {std::byte{1}};
-  Status woken = ok();
-  for (int tries = 0; tries < limits_.wake_attempts; ++tries) {
-    const auto written =
-        os::retry_interrupted([&] { return os_.write(io_thread.wake_write.get(), byte); });
-    // A full pipe wakes as well.
-    if (written || written.error().code == std::errc::resource_unavailable_try_again) {
-      return;
-    }
-    woken = failure(written.error());
+  if (const Status woken = wake_by(os_, io_thread.wake_write.get()); !woken) {
+    io_thread.wake_write.close_quietly();  // The end of a pipe wakes, too.
+    kill_all_for(woken.error());
   }
-  io_thread.wake_write.close_quietly();  // The end of a pipe wakes, too.
-  kill_all_for(woken.error());
 }
 
 /// The listener that does not lead may wait for a death at a descriptor that is closed from here
@@ -577,18 +568,8 @@ bool ProcessPool::goes_on(std::size_t at) {
   return true;
 }
 
-/// Empties the wake pipe. One that cannot be read would wake us again and again.
 void ProcessPool::drain(IoThread& io_thread) {
-  std::array<std::byte, 64> drained{};
-  Status read = ok();
-  for (int tries = 0; tries < limits_.wake_attempts; ++tries) {
-    const auto got = os_.read(io_thread.wake_read.get(), drained);
-    read = status_of(got);
-    if (got || got.error().code == std::errc::resource_unavailable_try_again) {
-      read = ok();
-      break;
-    }
-  }
+  const Status read = backends::drain(os_, io_thread.wake_read.get());
   const os::MonitorLock held(*monitor_);
   // A thread that wakes us after the read writes nothing, but it acted before our next check.
   io_thread.is_woken = false;

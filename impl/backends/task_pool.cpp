@@ -9,10 +9,12 @@
 #include <utility>
 
 #include <lastref/kernel_os.hpp>
+#include <lastref/npy.hpp>
 #include <lastref/worker.hpp>
 
 #include "impl/backends/pool_future.hpp"
 #include "impl/backends/typed_call.hpp"
+#include "impl/os/extend.hpp"
 #include "impl/os/kernel_os_objects.hpp"
 #include "impl/os/limits.hpp"
 #include "impl/os/within_memory.hpp"
@@ -134,7 +136,7 @@ struct AsError {
 };
 
 /// The bytes and arrays of a task's result.
-Result<SharedArguments> parts_of(Value value) {
+Result<SharedArguments> parts_of_value(Value value) {
   SharedArguments parts;
   if (auto* bytes = std::get_if<ByteString>(&value.content())) {
     parts.bytes = std::move(*bytes);
@@ -154,11 +156,17 @@ Result<SharedArguments> parts_of(Value value) {
 
 }  // namespace
 
-TaskPool::TaskPool(PoolOptions options)
+os::Os& TaskPool::os_of(const Host& host) {
+  return os_with(program_of(host));
+}
+
+TaskPool::TaskPool(os::Os& os, std::optional<Session> session, PoolOptions options)
     : options_(std::move(options)),
-      os_(os_with(program_of(options_.host))),
+      os_(os),
       token_(os_.process_token()),
-      monitor_(os_.make_monitor()) {}
+      monitor_(os_.make_monitor()),
+      has_session_(session.has_value()),
+      session_(std::move(session)) {}
 
 TaskPool::~TaskPool() {
   end();
@@ -172,12 +180,14 @@ Status TaskPool::check_process() const {
 Status TaskPool::prepare() {
   LASTREF_TRY(wanted,
               pool_n_jobs(os_, options_.workers ? static_cast<int>(*options_.workers) : -1));
-  session_ = Session::lead(os_with(this_program));  // Which a worker is a worker of.
+  if (!has_session_) {
+    session_ = Session::lead(os_with(this_program));  // Which a worker is a worker of.
+  }
   functions_ = typed_functions();
   if (session_->in_worker) {
     return ok();
   }
-  if (is_hosted()) {
+  if (is_hosted() && !has_session_) {
     LASTREF_CHECK(check_host(os_, program_of(options_.host)));
     session_ = Session::lead(os_);
   }
@@ -265,34 +275,30 @@ Result<GroupPtr> TaskPool::begin(const TypedFunction& function,
   return group;
 }
 
-void TaskPool::add(const GroupPtr& group, std::size_t index, Writer own) {
-  if (!is_ours()) {
-    return;
-  }
-  PooledTask task{.group = group,
-                  .index = index,
-                  .arguments = arguments_of(
-                      {Value(group->shared ? static_cast<std::int64_t>(group->number) : 0),
-                       Value(group->loader)},
-                      std::move(own))};
+Status TaskPool::add(const GroupPtr& group, std::size_t index, Writer own) {
+  LASTREF_CHECK(check_process());
+  TaskList one(1);
+  PooledTask& task = one.front();
+  task.group = group;
+  task.index = index;
+  task.arguments = arguments_of(
+      {Value(group->shared ? static_cast<std::int64_t>(group->number) : 0), Value(group->loader)},
+      std::move(own));
   if (workers_ == 0) {
     task.attempts = 1;
-    const std::string place = place_of(task, os_.process_id());
     auto outcome = call_safely(*functions_, {.session = *session_}, {group->id, task.arguments});
-    group->finished.push_back(
-        {.index = index,
-         .attempts = 1,
-         .reply = outcome ? TaskReply(*std::move(outcome))
-                          : TaskReply(std::visit(AsError{place}, outcome.error()))});
-    return;
+    task.reply = outcome ? TaskReply(*std::move(outcome))
+                         : TaskReply(placed(task, os_.process_id(), outcome.error()));
+    task.group = nullptr;
+    group->finished.splice(group->finished.end(), one);
+    return ok();
   }
-  std::list<PooledTask> one;
-  one.push_back(std::move(task));
   const os::MonitorLock held(*monitor_);
   ++group->unfinished;
   ++group->queued;
   queue_.splice(queue_.end(), one);
   wake();
+  return ok();
 }
 
 bool TaskPool::is_hungry(const TaskGroup& group) const {
@@ -303,43 +309,51 @@ bool TaskPool::is_hungry(const TaskGroup& group) const {
   return group.queued < 2 * std::size_t{workers_};
 }
 
-std::optional<Tasks::Finished> TaskPool::next(TaskGroup& group) {
-  Tasks::Finished result;
-  if (Status ours = check_process(); !ours) {
-    return Tasks::Finished{.result = failure(std::move(ours).error())};
+std::optional<Tasks::Finished> TaskPool::next(TaskGroup& group) noexcept {
+  if (!is_ours()) {
+    return Tasks::Finished{.result = failure(not_ours())};
   }
-  std::optional<FinishedTask> finished;
+  TaskList one;
+  Error error;
   {
     const os::MonitorLock held(*monitor_);
     while (group.finished.empty() && group.unfinished > 0 && !broken_) {
       monitor_->wait();
     }
     if (!group.finished.empty()) {
-      finished = std::move(group.finished.front());
-      group.finished.pop_front();
+      one.splice(one.end(), group.finished, group.finished.begin());
+    } else if (std::exchange(group.reports_cancel, false)) {
+      error = error_about(std::errc::operation_canceled, group.function->name());
     } else if (group.unfinished > 0) {
       --group.unfinished;
-      return Tasks::Finished{.result = failure(*broken_)};
+      error = error_about(broken_->code, broken_->subject);
+    } else {
+      return std::nullopt;
     }
   }
-  if (!finished) {
-    return std::nullopt;
+  if (one.empty()) {
+    return Tasks::Finished{.result = failure(std::move(error))};
   }
-  result.index = finished->index;
-  result.attempts = finished->attempts;
-  if (auto* error = std::get_if<Error>(&finished->reply)) {
-    result.result = failure(std::move(*error));
-  } else if (auto* value = std::get_if<Value>(&finished->reply)) {
-    result.result = parts_of(std::move(*value));
-  } else {
-    auto values = decode_results(
-        std::get<os::Packed>(finished->reply),
-        [this](const Reduction& reduction) { return receiver_->rebuild(reduction); });
-    result.result = !values                ? failure(std::move(values).error())
-                    : values->size() != 1U ? failure(std::errc::bad_message, "not one result")
-                                           : parts_of(std::move(values->front()));
+  PooledTask& task = one.front();
+  return Tasks::Finished{
+      .index = task.index, .attempts = task.attempts, .result = os::within_memory("a result", [&] {
+                                                        return parts_of(std::move(task.reply));
+                                                      })};
+}
+
+Result<SharedArguments> TaskPool::parts_of(TaskReply reply) {
+  if (auto* error = std::get_if<Error>(&reply)) {
+    return failure(std::move(*error));
   }
-  return result;
+  if (auto* value = std::get_if<Value>(&reply)) {
+    return parts_of_value(std::move(*value));
+  }
+  LASTREF_TRY(values,
+              decode_results(std::get<os::Packed>(reply), [this](const Reduction& reduction) {
+                return receiver_->rebuild(reduction);
+              }));
+  return values.size() == 1 ? parts_of_value(std::move(values.front()))
+                            : failure(std::errc::bad_message, "not one result");
 }
 
 bool TaskPool::wait_for(const TaskGroup& group, std::chrono::nanoseconds timeout) {
@@ -353,7 +367,10 @@ bool TaskPool::wait_for(const TaskGroup& group, std::chrono::nanoseconds timeout
   if (is_over()) {
     return true;
   }
-  waiters_.insert(deadline);  // The thread of the pool wakes us then, and erases it.
+  // The thread of the pool wakes us then, and erases it.
+  if (!os::had_memory([&] { waiters_.insert(deadline); })) {
+    return false;
+  }
   wake();
   while (!is_over() && os_.now() < deadline) {
     monitor_->wait();
@@ -364,20 +381,19 @@ bool TaskPool::wait_for(const TaskGroup& group, std::chrono::nanoseconds timeout
   return is_over();
 }
 
-void TaskPool::cancel(TaskGroup& group) {
+void TaskPool::cancel(TaskGroup& group) noexcept {
   if (!is_ours()) {
     return;
   }
-  const Error canceled = error_about(std::errc::operation_canceled, group.function->name());
-  std::list<PooledTask> dropped;
+  TaskList dropped;
   const os::MonitorLock held(*monitor_);
   if (group.unfinished == 0) {
     return;
   }
   group.is_canceled = true;
+  group.reports_cancel = true;
   group.unfinished = 0;
   group.queued = 0;
-  group.finished.push_back({.reply = canceled});
   for (auto each = queue_.begin(); each != queue_.end();) {
     const auto next = std::next(each);
     if (each->group.get() == &group) {
@@ -389,21 +405,23 @@ void TaskPool::cancel(TaskGroup& group) {
   wake();
 }
 
-void TaskPool::close(const TaskGroup& group) {
+void TaskPool::close(const TaskGroup& group) noexcept {
   if (!is_ours() || !group.shared) {
     return;
   }
-  if (workers_ == 0) {
-    const auto done =
-        call_safely(*functions_,
-                    {.session = *session_},
-                    {forget_function, {Value(static_cast<std::int64_t>(group.number))}});
-    static_cast<void>(done);
-    return;
-  }
-  const os::MonitorLock held(*monitor_);
-  closed_.push_back(group.number);
-  wake();
+  // Without memory, at worst a worker keeps the arguments until it ends.
+  static_cast<void>(os::had_memory([&] {
+    if (workers_ == 0) {
+      static_cast<void>(
+          call_safely(*functions_,
+                      {.session = *session_},
+                      {forget_function, {Value(static_cast<std::int64_t>(group.number))}}));
+      return;
+    }
+    const os::MonitorLock held(*monitor_);
+    closed_.push_back(group.number);
+    wake();
+  }));
 }
 
 Result<Array> TaskPool::zeros(DType dtype, Shape shape) {
@@ -424,17 +442,19 @@ Result<Array> TaskPool::zeros(DType dtype, Shape shape) {
   if (size == 0 || !resources_) {
     return Array::zeros(std::move(dtype), std::move(shape));
   }
-  LASTREF_TRY(file, resources_->publish([&](os::Fd fd) { return os_.allocate(fd, 0, size); }));
+  LASTREF_TRY(header, npy_header(dtype, shape, Order::c));
+  LASTREF_TRY(file, resources_->publish([&](os::Fd fd) -> Status {
+    LASTREF_CHECK(os::write_all(os_, fd, header));
+    return os::extend(os_, fd, header.size(), header.size() + size);
+  }));
   const auto release = [resources = resources_, file] {
     static_cast<void>(resources->release(*file));
   };
-  auto memory = Memory::map_file(
-      os_, file->path(), {.mode = MapMode::read_write, .size = size, .when_unmapped = release});
-  if (!memory) {
+  auto array = map_npy(os_, file->path(), MapMode::read_write, release);
+  if (!array) {
     release();
-    return failure(std::move(memory).error());
   }
-  return Array::over(*std::move(memory), {.dtype = std::move(dtype), .shape = std::move(shape)});
+  return array;
 }
 
 void TaskPool::end() {
@@ -452,11 +472,13 @@ void TaskPool::end() {
   }
 }
 
-/// A full pipe wakes as well.
 void TaskPool::wake() {
-  if (!std::exchange(is_woken_, true)) {
-    constexpr std::array byte = {std::byte{1}};
-    static_cast<void>(os::retry_interrupted([&] { return os_.write(wake_write_.get(), byte); }));
+  if (std::exchange(is_woken_, true) || !wake_write_) {
+    return;
+  }
+  if (Status woken = wake_by(os_, wake_write_.get()); !woken) {
+    wake_write_.close_quietly();  // The end of a pipe wakes, too.
+    broken_ = std::move(woken).error();
   }
 }
 
@@ -467,6 +489,9 @@ std::string TaskPool::place_of(const PooledTask& task, os::Pid worker) const {
 
 void TaskPool::run() {
   Error error = os::within_memory("a pool", [&] { return serve(); }).error();
+  if (error.code != std::errc::operation_canceled) {
+    os::report_quietly(os_, [&] { return "lastref: a pool has ended: " + describe(error); });
+  }
   {
     const os::MonitorLock held(*monitor_);
     broken_ = std::move(error);
@@ -474,23 +499,29 @@ void TaskPool::run() {
     monitor_->notify_all();
   }
   for (Lane& lane : lanes_) {
-    if (lane.in_flight.empty() && !lane.is_leaving) {
-      retire(lane);  // All at once, before the first one is waited for.
+    if (lane.tasks() == 0 && !lane.is_leaving) {
+      // All at once, before the first one is waited for. Without memory, one by one.
+      static_cast<void>(os::had_memory([&] { retire(lane); }));
     }
   }
   for (Lane& lane : lanes_) {
-    lane.group.end(/*kills=*/!lane.in_flight.empty());
+    lane.group.end(/*kills=*/lane.tasks() > 0);
   }
   lanes_.clear();
 }
 
-bool TaskPool::is_ending() const {
+/// The error that ends the pool, if it is to end.
+std::optional<Error> TaskPool::end_wanted() const {
   const os::MonitorLock held(*monitor_);
-  return is_ending_;
+  return broken_ || !is_ending_ ? broken_
+                                : error_about(std::errc::operation_canceled, "the pool has ended");
 }
 
 Status TaskPool::serve() {
-  while (!is_ending()) {
+  for (;;) {
+    if (auto error = end_wanted()) {
+      return failure(*std::move(error));
+    }
     follow_requests();
     expire();
     hand_out();
@@ -499,7 +530,6 @@ Status TaskPool::serve() {
     }
     LASTREF_CHECK(poll());
   }
-  return failure(std::errc::operation_canceled, "the pool has ended");
 }
 
 /// Groups that were closed, and tasks that were cancelled.
@@ -510,8 +540,8 @@ void TaskPool::follow_requests() {
     const os::MonitorLock held(*monitor_);
     closed.swap(closed_);
     for (Lane& lane : lanes_) {
-      if (!lane.in_flight.empty() && lane.in_flight.front().task &&
-          lane.in_flight.front().task->group->is_canceled) {
+      if (!lane.in_flight.empty() && !lane.in_flight.front().task.empty() &&
+          lane.in_flight.front().task.front().group->is_canceled) {
         canceled.push_back(&lane);
       }
     }
@@ -522,10 +552,12 @@ void TaskPool::follow_requests() {
   for (const std::uint64_t group : closed) {
     for (Lane& lane : lanes_) {
       if (lane.shared.erase(group) > 0 && !lane.fate) {
-        ArgumentList number{Value(static_cast<std::int64_t>(group))};
-        Flight message;
-        const Status sent = send(lane, forget_function, number, message);
-        static_cast<void>(sent);  // At worst the worker keeps it until it ends.
+        // At worst the worker keeps it until it ends.
+        static_cast<void>(os::within_memory("a message", [&] {
+          ArgumentList number{Value(static_cast<std::int64_t>(group))};
+          Flight message;
+          return send(lane, forget_function, number, message);
+        }));
       }
     }
   }
@@ -538,10 +570,10 @@ void TaskPool::expire() {
     if (lane.closed_at && now >= *lane.closed_at + exit_grace) {
       kill(lane, error_about(std::errc::broken_pipe, "it closed its pipe"));
     }
-    if (lane.in_flight.empty() || !lane.in_flight.front().task || lane.fate) {
+    if (lane.in_flight.empty() || lane.in_flight.front().task.empty() || lane.fate) {
       continue;
     }
-    const auto timeout = lane.in_flight.front().task->group->options.timeout;
+    const auto timeout = lane.in_flight.front().task.front().group->options.timeout;
     if (timeout && now >= lane.front_since + *timeout) {
       const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(*timeout);
       kill(lane,
@@ -566,9 +598,9 @@ std::optional<std::chrono::nanoseconds> TaskPool::timeout() {
     if (lane.closed_at && !lane.fate) {
       include(*lane.closed_at + exit_grace);
     }
-    if (!lane.in_flight.empty() && lane.in_flight.front().task && !lane.fate &&
-        lane.in_flight.front().task->group->options.timeout) {
-      include(lane.front_since + *lane.in_flight.front().task->group->options.timeout);
+    if (!lane.in_flight.empty() && !lane.in_flight.front().task.empty() && !lane.fate &&
+        lane.in_flight.front().task.front().group->options.timeout) {
+      include(lane.front_since + *lane.in_flight.front().task.front().group->options.timeout);
     }
   }
   {
@@ -583,12 +615,27 @@ std::optional<std::chrono::nanoseconds> TaskPool::timeout() {
   return std::max(*first - os_.now(), os::Instant::zero());
 }
 
-/// The worker with the fewest tasks that may have one more.
-TaskPool::Lane* TaskPool::free_lane() {
+std::size_t TaskPool::Lane::tasks() const noexcept {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(in_flight, [](const Flight& flight) { return !flight.task.empty(); }));
+}
+
+bool TaskPool::Lane::can_take(const TaskGroup& next) const noexcept {
+  const auto is_last_of_next = [&] {
+    const auto last = std::ranges::find_if(in_flight.rbegin(),
+                                           in_flight.rend(),
+                                           [](const Flight& each) { return !each.task.empty(); });
+    return last == in_flight.rend() || last->task.front().group.get() == &next;
+  };
+  const std::size_t has = tasks();
+  return is_open() && (has == 0 || (has < depth && !next.options.timeout && is_last_of_next()));
+}
+
+/// The worker with the fewest tasks that can take one of this group.
+TaskPool::Lane* TaskPool::free_lane_for(const TaskGroup& group) {
   Lane* free = nullptr;
   for (Lane& lane : lanes_) {
-    if (!lane.is_leaving && !lane.fate && !lane.closed_at && lane.in_flight.size() < lane.depth &&
-        (free == nullptr || lane.in_flight.size() < free->in_flight.size())) {
+    if (lane.can_take(group) && (free == nullptr || lane.tasks() < free->tasks())) {
       free = &lane;
     }
   }
@@ -597,57 +644,80 @@ TaskPool::Lane* TaskPool::free_lane() {
 
 void TaskPool::hand_out() {
   for (;;) {
+    TaskList one;
     {
       const os::MonitorLock held(*monitor_);
       if (queue_.empty()) {
         return;
       }
+      one.splice(one.end(), queue_, queue_.begin());
+      --one.front().group->queued;
     }
-    Lane* lane = free_lane();
+    Lane* lane = free_lane_for(*one.front().group);
+    // A worker that is to leave works until it has answered its last task.
     const auto working =
         static_cast<std::size_t>(std::ranges::count_if(lanes_, [](const Lane& each) {
-          return !each.is_leaving && !each.fate && !each.closed_at;
+          return each.is_open() || (each.is_leaving && each.tasks() > 0);
         }));
-    if ((lane == nullptr || !lane->in_flight.empty()) && working < workers_ && start_lane()) {
-      lane = &lanes_.back();
+    Status started = ok();
+    if ((lane == nullptr || lane->tasks() > 0) && working < workers_) {
+      started = start_lane();
+      lane = started ? &lanes_.back() : lane;
     }
     if (lane == nullptr) {
+      put_back(std::move(one));
+      if (!started && lanes_.empty()) {
+        fail_all(started.error());
+      }
       return;
     }
-    std::list<PooledTask> one;
-    {
-      const os::MonitorLock held(*monitor_);
-      if (!queue_.empty()) {
-        one.splice(one.end(), queue_, queue_.begin());
-        --one.front().group->queued;
-      }
-    }
-    if (!one.empty()) {
-      give(*lane, std::move(one.front()));
-    }
+    give(*lane, std::move(one));
   }
 }
 
-/// False if no worker could be started. If there is none at all, what is queued fails.
-bool TaskPool::start_lane() {
-  WorkerStart how;
-  {
-    const os::MonitorLock held(*monitor_);
-    how = start_;
+/// At the front of the queue; drops those that are cancelled.
+void TaskPool::put_back(TaskList tasks) {
+  TaskList dropped;
+  const os::MonitorLock held(*monitor_);
+  for (auto each = tasks.begin(); each != tasks.end();) {
+    const auto next = std::next(each);
+    if (each->group->is_canceled) {
+      dropped.splice(dropped.end(), tasks, each);
+    } else {
+      ++each->group->queued;
+    }
+    each = next;
   }
-  auto group = WorkerGroup::start(*session_, 1, how);
-  if (group) {
-    lanes_.emplace_back(*std::move(group));
-    return true;
+  queue_.splice(queue_.begin(), tasks);
+}
+
+Status TaskPool::start_lane() {
+  Status started = os::within_memory("a worker", [&]() -> Status {
+    WorkerStart how;
+    {
+      const os::MonitorLock held(*monitor_);
+      how = start_;
+    }
+    unsigned number = 1;
+    while (std::ranges::any_of(lanes_, [&](const Lane& lane) { return lane.number == number; })) {
+      ++number;
+    }
+    LASTREF_TRY(group, WorkerGroup::start(*session_, 1, number, how));
+    lanes_.emplace_back(std::move(group), number);
+    return ok();
+  });
+  // Without any worker, tasks report it.
+  if (!started && !lanes_.empty() && reported_ != started.error()) {
+    os::report_quietly(os_, [&] {
+      reported_ = started.error();
+      return "lastref: a pool has fewer workers than asked: " + describe(started.error());
+    });
   }
-  if (lanes_.empty()) {
-    fail_all(group.error());
-  }
-  return false;
+  return started;
 }
 
 void TaskPool::fail_all(const Error& error) {
-  std::list<PooledTask> failed;
+  TaskList failed;
   {
     const os::MonitorLock held(*monitor_);
     failed.swap(queue_);
@@ -655,31 +725,31 @@ void TaskPool::fail_all(const Error& error) {
       --task.group->queued;
     }
   }
-  for (PooledTask& task : failed) {
-    task.attempts = task.group->options.retries + 1;
-    settle(std::move(task), error);
+  while (!failed.empty()) {
+    TaskList one;
+    one.splice(one.end(), failed, failed.begin());
+    one.front().attempts = one.front().group->options.retries + 1;
+    settle(std::move(one), error_about(error.code, error.subject));
   }
 }
 
-void TaskPool::give(Lane& lane, PooledTask task) {
-  const TaskGroup& group = *task.group;
-  ++task.attempts;
-  Status sent = ok();
-  if (group.shared && !lane.shared.contains(group.number)) {
-    ArgumentList shared = *group.shared;
-    Flight message;
-    sent = send(lane, share_function, shared, message);
-    if (sent) {
-      lane.shared.insert(group.number);
-    }
-  }
+void TaskPool::give(Lane& lane, TaskList one) {
+  const GroupPtr group = one.front().group;
+  ++one.front().attempts;
   Flight flight;
-  flight.task = std::move(task);
-  if (sent) {
-    sent = send(lane, group.id, flight.task->arguments, flight);
-  }
+  flight.task = std::move(one);
+  Status sent = os::within_memory("a task", [&]() -> Status {
+    if (group->shared && !lane.shared.contains(group->number)) {
+      ArgumentList shared = *group->shared;
+      Flight message;
+      message.shares = group->number;
+      LASTREF_CHECK(send(lane, share_function, shared, message));
+      lane.shared.insert(group->number);
+    }
+    return send(lane, group->id, flight.task.front().arguments, flight);
+  });
   if (!sent) {
-    settle(*std::move(flight.task), std::move(sent).error());
+    settle(std::move(flight.task), std::move(sent).error());
     return;
   }
   ++lane.given;
@@ -688,7 +758,7 @@ void TaskPool::give(Lane& lane, PooledTask task) {
   }
 }
 
-/// The arguments are there again when it returns.
+/// The arguments are there again when it returns. After an error, so is the flight.
 Status TaskPool::send(Lane& lane,
                       const std::string& function,
                       ArgumentList& arguments,
@@ -696,8 +766,9 @@ Status TaskPool::send(Lane& lane,
   Batch batch(1);
   batch.front().function = function;
   batch.front().arguments = std::move(arguments);
-  auto encoded =
-      encode_batch(batch, [this](const Array& array) { return reducer_->reduce(array); });
+  auto encoded = os::within_memory("a task", [&] {
+    return encode_batch(batch, [this](const Array& array) { return reducer_->reduce(array); });
+  });
   arguments = std::move(batch.front().arguments);
   LASTREF_CHECK(status_of(encoded));
   flight.number = next_number_++;
@@ -708,7 +779,12 @@ Status TaskPool::send(Lane& lane,
     lane.front_since = os_.now();
   }
   lane.in_flight.push_back(std::move(flight));
-  lane.worker().jobs.post(MessageKind::job, number, std::move(encoded->bytes));
+  if (!os::had_memory(
+          [&] { lane.worker().jobs.post(MessageKind::job, number, std::move(encoded->bytes)); })) {
+    flight = std::move(lane.in_flight.back());
+    lane.in_flight.pop_back();
+    return os::no_memory("a task");
+  }
   flush(lane);
   return ok();
 }
@@ -739,17 +815,19 @@ void TaskPool::kill(Lane& lane, Error fate) {
 }
 
 Status TaskPool::poll() {
-  items_.clear();
-  items_.push_back({.fd = wake_read_.get(), .want_read = true});
-  for (Lane& lane : lanes_) {
-    const WorkerProcess& worker = lane.worker();
-    items_.push_back({.fd = worker.process.get(), .want_read = true});
-    items_.push_back(
-        {.fd = worker.results.at_end() ? os::Fd::none : worker.results.fd(), .want_read = true});
-    items_.push_back(
-        {.fd = worker.jobs.is_empty() ? os::Fd::none : worker.jobs.fd(), .want_write = true});
-  }
-  const auto ready = os_.poll(items_, timeout());
+  const auto ready = os::within_memory("a pool", [&] {
+    items_.clear();
+    items_.push_back({.fd = wake_read_.get(), .want_read = true});
+    for (Lane& lane : lanes_) {
+      const WorkerProcess& worker = lane.worker();
+      items_.push_back({.fd = worker.process.get(), .want_read = true});
+      items_.push_back(
+          {.fd = worker.results.at_end() ? os::Fd::none : worker.results.fd(), .want_read = true});
+      items_.push_back(
+          {.fd = worker.jobs.is_empty() ? os::Fd::none : worker.jobs.fd(), .want_write = true});
+    }
+    return os_.poll(items_, timeout());
+  });
   if (!ready) {
     const bool is_over = ready.error().code != std::errc::interrupted &&
                          ++poll_failures_ >= os::limits_of(os_).pool_failures;
@@ -757,8 +835,7 @@ Status TaskPool::poll() {
   }
   poll_failures_ = 0;
   if (items_.front().readable) {
-    std::array<std::byte, 64> drained{};
-    static_cast<void>(os_.read(wake_read_.get(), drained));
+    LASTREF_CHECK(drain(os_, wake_read_.get()));
     const os::MonitorLock held(*monitor_);
     is_woken_ = false;
   }
@@ -793,19 +870,19 @@ void TaskPool::act(Lane& lane, const os::PollItem* items) {
 
 void TaskPool::read(Lane& lane) {
   Inbox& results = lane.worker().results;
-  Status read = results.fill();
-  while (read) {
-    const auto message = results.next();
-    if (!message) {
-      read = status_of(message);
-    } else if (!*message) {
-      break;
-    } else {
-      read = handle(lane, **message);
+  Status read = os::within_memory("a result", [&]() -> Status {
+    LASTREF_CHECK(results.fill());
+    for (;;) {
+      LASTREF_TRY(message, results.next());
+      if (!message) {
+        return ok();
+      }
+      LASTREF_CHECK(handle(lane, *message));
     }
-  }
+  });
   if (!read) {
     results.close();
+    lane.is_unread = true;
     kill(lane, std::move(read).error());
   } else if (results.at_end()) {
     lane.closed_at = lane.closed_at.value_or(os_.now());
@@ -831,8 +908,7 @@ Status TaskPool::handle(Lane& lane, const Message& message) {
     reply = os::Packed(body.begin(), body.end());
   } else {
     LASTREF_TRY(failure, decode_failure(body));
-    const auto& task = lane.in_flight.front().task;
-    reply = std::visit(AsError{task ? place_of(*task, lane.worker().pid) : ""}, failure);
+    reply = failed_reply(lane, std::move(failure));
   }
   Flight flight = std::move(lane.in_flight.front());
   lane.in_flight.pop_front();
@@ -840,70 +916,99 @@ Status TaskPool::handle(Lane& lane, const Message& message) {
   for (Sent& sent : flight.sent) {
     static_cast<void>(sent.arrived());
   }
-  if (flight.task) {
+  if (!flight.task.empty()) {
     const std::chrono::nanoseconds work = std::max(std::chrono::nanoseconds(busy), least_work);
     lane.depth = std::max<std::size_t>(static_cast<std::size_t>(work_ahead / work), 1);
-    settle(*std::move(flight.task), std::move(reply));
+    settle(std::move(flight.task), std::move(reply));
   }
   return ok();
+}
+
+/// What the first message of a worker has failed with. If shared arguments have not arrived, the
+/// tasks that need them fail with the same.
+TaskReply TaskPool::failed_reply(Lane& lane, TaskFailure failure) {
+  const Flight& front = lane.in_flight.front();
+  if (!front.task.empty()) {
+    const PooledTask& task = front.task.front();
+    return placed(task, lane.worker().pid, front.cause ? TaskFailure(*front.cause) : failure);
+  }
+  const Error cause = std::visit(AsError{""}, failure);
+  if (lane.shared.erase(front.shares) > 0) {
+    for (Flight& each : lane.in_flight) {
+      if (!each.task.empty() && each.task.front().group->number == front.shares) {
+        each.cause = cause;
+      }
+    }
+  }
+  return cause;
 }
 
 /// The worker is dead, and everything that it sent was read.
 void TaskPool::bury(Lane& lane, const WorkerGroup::Reaped& reaped) {
   const os::Pid pid = lane.worker().pid;
-  const Error fate = lane.fate      ? *std::move(lane.fate)
-                     : lane.gave_up ? *std::move(lane.gave_up)
-                                    : error_about(std::errc::owner_dead, death_of(reaped));
+  Error fate = error_about(std::errc::owner_dead, "");
+  static_cast<void>(os::had_memory([&] {
+    fate = lane.fate      ? *std::move(lane.fate)
+           : lane.gave_up ? *std::move(lane.gave_up)
+                          : error_about(fate.code, death_of(reaped));
+  }));
   lane.group.remove(lane.worker());
-  while (!lane.in_flight.empty() && !lane.in_flight.front().task) {
-    lane.in_flight.pop_front();
-  }
-  std::list<PooledTask> others;
-  bool is_first = true;
+  TaskList others;
+  bool is_running = true;
   for (Flight& flight : lane.in_flight) {
-    if (!flight.task) {
+    if (flight.task.empty()) {
       continue;
     }
-    if (std::exchange(is_first, false)) {
-      Error error = AsError{place_of(*flight.task, pid)}(fate);
-      settle(*std::move(flight.task), std::move(error));
+    if (is_running) {
+      Error error = placed(flight.task.front(), pid, fate);
+      settle(std::move(flight.task), std::move(error));
     } else {
-      --flight.task->attempts;
-      others.push_back(*std::move(flight.task));
+      --flight.task.front().attempts;
+      others.splice(others.end(), flight.task);
     }
+    // Without some of its results, each of its tasks may have run.
+    is_running = lane.is_unread;
   }
-  const os::MonitorLock held(*monitor_);
-  std::erase_if(others, [](const PooledTask& each) { return each.group->is_canceled; });
-  for (const PooledTask& each : others) {
-    ++each.group->queued;
-  }
-  queue_.splice(queue_.begin(), others);
+  put_back(std::move(others));
 }
 
 /// A task has its reply, unless it failed and is to be tried again.
-void TaskPool::settle(PooledTask task, TaskReply reply) {
+void TaskPool::settle(TaskList one, TaskReply reply) {
   has_finished_ = true;
+  PooledTask& task = one.front();
   const GroupPtr group = task.group;
-  const bool failed = std::holds_alternative<Error>(reply);
-  FinishedTask finished{.index = task.index, .attempts = task.attempts, .reply = std::move(reply)};
-  std::list<PooledTask> again;
-  if (failed && task.attempts <= group->options.retries) {
-    again.push_back(std::move(task));
-  } else {
+  const bool again =
+      std::holds_alternative<Error>(reply) && task.attempts <= group->options.retries;
+  if (!again) {
     task.arguments.clear();  // Their files are removed before the result is seen.
+    task.reply = std::move(reply);
   }
   const os::MonitorLock held(*monitor_);
   if (group->is_canceled) {
     return;
   }
-  if (!again.empty()) {
+  if (again) {
     ++group->queued;
-    queue_.splice(queue_.begin(), again);
+    queue_.splice(queue_.begin(), one);
     return;
   }
-  group->finished.push_back(std::move(finished));
+  task.group = nullptr;
+  group->finished.splice(group->finished.end(), one);
   --group->unfinished;
   monitor_->notify_all();
+}
+
+/// The failure of a task, which names the task if there is memory for that.
+Error TaskPool::placed(const PooledTask& task,
+                       os::Pid worker,
+                       const TaskFailure& failure) const noexcept {
+  Error error = error_about(std::errc::not_enough_memory, "");
+  if (const auto* known = std::get_if<Error>(&failure)) {
+    error.code = known->code;
+  }
+  static_cast<void>(
+      os::had_memory([&] { error = std::visit(AsError{place_of(task, worker)}, failure); }));
+  return error;
 }
 
 }  // namespace lastref::backends

@@ -29,11 +29,18 @@ namespace lastref::backends {
 /// A result as its bytes, a value of this process, or the error.
 using TaskReply = std::variant<os::Packed, Value, Error>;
 
-struct FinishedTask {
+struct TaskGroup;
+using GroupPtr = std::shared_ptr<TaskGroup>;
+
+struct PooledTask {
+  GroupPtr group;  ///< Null when it has finished.
   std::size_t index = 0;
+  ArgumentList arguments;
   int attempts = 0;
-  TaskReply reply;
+  TaskReply reply = {};
 };
+/// Moves from one list to another without memory.
+using TaskList = std::list<PooledTask>;
 
 /// The tasks of one call. The monitor of the pool guards what is not constant.
 struct TaskGroup {
@@ -43,16 +50,19 @@ struct TaskGroup {
   std::string loader;  ///< Id of the loader of the state that it takes; empty: none.
   std::optional<ArgumentList> shared;
   TaskOptions options;
-  std::deque<FinishedTask> finished;
+  TaskList finished;
   std::size_t unfinished = 0;
   std::size_t queued = 0;
   bool is_canceled = false;
+  bool reports_cancel = false;  ///< In the next result.
 };
-using GroupPtr = std::shared_ptr<TaskGroup>;
 
 class TaskPool {
  public:
-  explicit TaskPool(PoolOptions options);
+  /// The Os that starts the workers of a pool with that host.
+  static os::Os& os_of(const Host& host);
+  /// Without a session, the first call makes one.
+  TaskPool(os::Os& os, std::optional<Session> session, PoolOptions options);
   TaskPool(const TaskPool&) = delete;
   TaskPool& operator=(const TaskPool&) = delete;
   ~TaskPool();
@@ -60,37 +70,41 @@ class TaskPool {
   Result<GroupPtr> begin(const TypedFunction& function,
                          std::optional<Writer> shared,
                          std::optional<TaskOptions> options);
-  void add(const GroupPtr& group, std::size_t index, Writer own);
+  Status add(const GroupPtr& group, std::size_t index, Writer own);
   bool is_hungry(const TaskGroup& group) const;
-  std::optional<Tasks::Finished> next(TaskGroup& group);
+  std::optional<Tasks::Finished> next(TaskGroup& group) noexcept;
   bool wait_for(const TaskGroup& group, std::chrono::nanoseconds timeout);
-  void cancel(TaskGroup& group);
+  void cancel(TaskGroup& group) noexcept;
   /// No thread waits for its results any more.
-  void close(const TaskGroup& group);
+  void close(const TaskGroup& group) noexcept;
   Result<Array> zeros(DType dtype, Shape shape);
   /// Makes what is unfinished fail, and ends the workers.
   void end();
+  bool has_session() const noexcept { return has_session_; }
   bool is_ours() const noexcept { return os_.process_token() == token_; }
   bool is_hosted() const noexcept { return !options_.host.program.empty(); }
 
  private:
-  struct PooledTask {
-    GroupPtr group;
-    std::size_t index = 0;
-    ArgumentList arguments;
-    int attempts = 0;
-  };
   /// A task that a worker has, or a message that shares arguments.
   struct Flight {
     std::uint64_t number = 0;
-    std::optional<PooledTask> task;
+    TaskList task;             ///< One or none.
+    std::uint64_t shares = 0;  ///< The group of the arguments that it shares.
     std::vector<Sent> sent;
+    std::optional<Error> cause;  ///< Why its shared arguments have not arrived.
   };
   struct Lane {
-    explicit Lane(WorkerGroup its_group) noexcept : group(std::move(its_group)) {}
+    Lane(WorkerGroup its_group, unsigned its_number)  // An empty std::deque allocates.
+        : group(std::move(its_group)), number(its_number) {}
     WorkerProcess& worker() { return *group.workers().front(); }
+    bool is_open() const noexcept { return !is_leaving && !fate && !closed_at; }
+    std::size_t tasks() const noexcept;
+    /// Tasks are sent ahead only to tasks of the same call without a timeout: a cancelled task, or
+    /// one that exceeds its timeout, may be over just before its worker is killed.
+    bool can_take(const TaskGroup& next) const noexcept;
 
     WorkerGroup group;  ///< One.
+    unsigned number;    ///< Of its worker; no other lane has it.
     std::deque<Flight> in_flight;
     std::set<std::uint64_t> shared;  ///< Groups; it has their shared arguments.
     std::size_t given = 0;
@@ -100,19 +114,22 @@ class TaskPool {
     std::optional<Error> gave_up;  ///< What it reported before it exited.
     std::optional<os::Instant> closed_at;
     bool is_leaving = false;
+    bool is_unread = false;  ///< Some of its results could not be read.
   };
 
   Status prepare() LASTREF_REQUIRES(*monitor_);
   Status choose_object(const TypedFunction& function) LASTREF_REQUIRES(*monitor_);
   Status check_process() const;
+  Result<SharedArguments> parts_of(TaskReply reply);
 
   // In the thread.
   void run();
   Status serve();
   void hand_out();
-  bool start_lane();
-  Lane* free_lane();
-  void give(Lane& lane, PooledTask task);
+  void put_back(TaskList tasks);
+  Status start_lane();
+  Lane* free_lane_for(const TaskGroup& group);
+  void give(Lane& lane, TaskList one);
   Status send(Lane& lane, const std::string& function, ArgumentList& arguments, Flight& flight);
   void flush(Lane& lane);
   void kill(Lane& lane, Error fate);
@@ -122,12 +139,14 @@ class TaskPool {
   void act(Lane& lane, const os::PollItem* items);
   void read(Lane& lane);
   Status handle(Lane& lane, const Message& message);
+  TaskReply failed_reply(Lane& lane, TaskFailure failure);
   void retire(Lane& lane);
   void bury(Lane& lane, const WorkerGroup::Reaped& reaped);
-  void settle(PooledTask task, TaskReply reply);
+  void settle(TaskList one, TaskReply reply);
+  Error placed(const PooledTask& task, os::Pid worker, const TaskFailure& failure) const noexcept;
   void fail_all(const Error& error);
   std::optional<std::chrono::nanoseconds> timeout();
-  bool is_ending() const;
+  std::optional<Error> end_wanted() const;
 
   void wake() LASTREF_REQUIRES(*monitor_);
   std::string place_of(const PooledTask& task, os::Pid worker) const;
@@ -136,6 +155,7 @@ class TaskPool {
   os::Os& os_;
   std::uint64_t token_;  ///< Of its process.
   std::unique_ptr<os::Monitor> monitor_;
+  bool has_session_;  ///< From its start.
 
   // Made by the first call.
   bool is_prepared_ LASTREF_GUARDED_BY(*monitor_) = false;
@@ -150,7 +170,7 @@ class TaskPool {
   os::UniqueFd wake_write_;
   std::unique_ptr<os::Thread> thread_;
 
-  std::list<PooledTask> queue_ LASTREF_GUARDED_BY(*monitor_);
+  TaskList queue_ LASTREF_GUARDED_BY(*monitor_);
   std::vector<std::uint64_t> closed_ LASTREF_GUARDED_BY(*monitor_);
   std::multiset<os::Instant> waiters_ LASTREF_GUARDED_BY(*monitor_);
   std::optional<Error> broken_ LASTREF_GUARDED_BY(*monitor_);
@@ -162,8 +182,9 @@ class TaskPool {
   std::list<Lane> lanes_;
   std::vector<os::PollItem> items_;
   std::uint64_t next_number_ = 1;
-  int poll_failures_ = 0;      ///< In a row.
-  bool has_finished_ = false;  ///< A task, since arrays were released.
+  int poll_failures_ = 0;          ///< In a row.
+  std::optional<Error> reported_;  ///< Why a worker could not be started.
+  bool has_finished_ = false;      ///< A task, since arrays were released.
 };
 
 }  // namespace lastref::backends

@@ -158,7 +158,7 @@ Error backends::about_unknown(std::string_view id) {
                  "not in the program of this worker, nor in a shared object that it has loaded");
 }
 
-std::shared_ptr<const Functions> typed_functions() {
+std::shared_ptr<const Functions> typed_functions(std::function<void()> before_each) {
   auto functions = std::make_shared<Functions>();
   const auto received = std::make_shared<Received>();
   const auto add = [&](std::string name, TaskFunction function) {
@@ -172,9 +172,13 @@ std::shared_ptr<const Functions> typed_functions() {
   });
   for (const TypedFunction* each = TypedFunction::first(); each != nullptr; each = each->next()) {
     if (each->body() != nullptr) {
-      add(each->id(), [each, received](const TaskContext&, const Arguments& arguments) {
-        return call(*each, *received, arguments);
-      });
+      add(each->id(),
+          [each, received, before_each](const TaskContext&, const Arguments& arguments) {
+            if (before_each) {
+              before_each();
+            }
+            return call(*each, *received, arguments);
+          });
     }
   }
   return functions;

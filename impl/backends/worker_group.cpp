@@ -21,6 +21,7 @@ constexpr std::chrono::milliseconds look_again{10};
 
 Result<WorkerGroup> WorkerGroup::start(const Session& session,
                                        unsigned count,
+                                       unsigned first,
                                        const WorkerStart& how) {
   os::Os& os = *session.os;
   LASTREF_TRY(tree, session.tree());
@@ -32,7 +33,7 @@ Result<WorkerGroup> WorkerGroup::start(const Session& session,
   LASTREF_TRY(leash, os.make_pipe());
   const os::UniqueFd leash_there(os, leash.read);
   group.leash_ = os::UniqueFd(os, leash.write);
-  for (unsigned number = 1; number <= count; ++number) {
+  for (unsigned number = first; number < first + count; ++number) {
     LASTREF_CHECK(group.spawn_worker(
         session, tree, {.process = self, .leash = leash_there.get()}, number, how));
   }

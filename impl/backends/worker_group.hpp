@@ -42,11 +42,12 @@ struct WorkerStart {
 
 class WorkerGroup {
  public:
-  /// Starts all of them, or none.
+  /// Starts all of them, or none. Their numbers are `first` and the following ones.
   ///
   /// Errors          of make_pipe, open_process, spawn or the session's tree. No worker is left.
   static Result<WorkerGroup> start(const Session& session,
                                    unsigned count,
+                                   unsigned first = 1,
                                    const WorkerStart& how = {});
 
   WorkerGroup(WorkerGroup&&) noexcept = default;

@@ -31,6 +31,7 @@
 #include <cstring>
 #include <functional>
 #include <iterator>
+#include <new>
 #include <optional>
 #include <ranges>
 #include <span>

@@ -12,8 +12,8 @@
 // Pitfalls:
 // - If a worker dies, or a task exceeds its timeout, that task fails alone, and its worker is
 //   replaced. A task that is retried may have had effects before. No other task is called twice.
-// - Tasks of less than a millisecond are sent ahead, a few for each worker. They wait for the task
-//   before them, even if it takes long, unless its timeout ends it.
+// - Tasks of less than a millisecond and without a timeout are sent ahead, a few of one call for
+//   each worker. They wait for the task before them, even if it takes long.
 // - A state is loaded by the first task of a worker that takes it, within that task's timeout.
 // - A pool in a worker calls the functions itself.
 // - All methods may be called from any thread. In a process that was forked from the owner of a
@@ -37,6 +37,7 @@
 #include <lastref/error.hpp>
 #include <lastref/message.hpp>
 #include <lastref/reducers.hpp>
+#include <lastref/task.hpp>
 #include <lastref/temporary_resources.hpp>
 #include <lastref/typed_function.hpp>
 #include <lastref/view.hpp>
@@ -114,15 +115,15 @@ class Tasks {
   /// Tasks that are not finished run on, and their results are dropped.
   ~Tasks();
 
-  void add(std::size_t index, Writer own);
+  Status add(std::size_t index, Writer own);
   /// Whether another task would be sent soon.
   bool is_hungry() const;
   /// Waits for a task to finish, in any order. None: all have finished, and were returned.
-  std::optional<Finished> next();
+  std::optional<Finished> next() noexcept;
   /// Waits up to `timeout`. Whether `next` would return at once.
   bool wait_for(std::chrono::nanoseconds timeout);
   /// Drops queued tasks, and kills the workers of those that run.
-  void cancel();
+  void cancel() noexcept;
 
  private:
   std::shared_ptr<backends::TaskPool> pool_;
@@ -131,11 +132,15 @@ class Tasks {
 
 template <typename R>
 Result<R> result_of(Tasks::Finished& finished) {
-  LASTREF_CHECK(status_of(finished.result));
+  if (!finished.result) {
+    return failure(std::move(finished.result).error());
+  }
   if constexpr (std::is_void_v<R>) {
     return ok();
   } else {
-    return decode<R>(Reader(finished.result->bytes, finished.result->arrays));
+    return result_within_memory("a result", [&] {
+      return decode<R>(Reader(finished.result->bytes, finished.result->arrays));
+    });
   }
 }
 
@@ -144,10 +149,13 @@ template <typename R>
 class Future {
  public:
   explicit Future(Result<Tasks> tasks) {
-    if (tasks) {
-      tasks_ = std::make_unique<Tasks>(*std::move(tasks));
-    } else {
-      error_ = std::move(tasks).error();
+    Status made = result_within_memory("a future", [&]() -> Status {
+      LASTREF_TRY(own, std::move(tasks));
+      tasks_ = std::make_unique<Tasks>(std::move(own));
+      return ok();
+    });
+    if (!made) {
+      error_ = std::move(made).error();
     }
   }
 
@@ -158,7 +166,7 @@ class Future {
   ///                 invalid_argument: the result was taken already; of the start of the pool.
   Result<R> get() {
     if (error_) {
-      return failure(*error_);
+      return result_within_memory("a future", [&]() -> Result<R> { return failure(*error_); });
     }
     if (auto finished = tasks_->next()) {
       return result_of<R>(*finished);
@@ -232,26 +240,22 @@ class Completed {
   }
   std::default_sentinel_t end() const noexcept { return {}; }
 
-  /// Takes the next result; there is none at the end.
+  /// Takes the next result; there is none at the end. An error before that cancels what is left,
+  /// and is the last result.
   void advance() {
-    if (!tasks_) {
-      // One completion reports why there are no tasks.
-      const bool is_reported = current_.has_value();
-      current_.reset();
-      if (!is_reported) {
-        current_.emplace(Completion<R>{.result = failure(tasks_.error())});
-      }
+    current_.reset();
+    if (is_over_) {
       return;
     }
-    while (next_ != std::ranges::end(range_) && tasks_->is_hungry()) {
-      Writer own;
-      Typed::template write<parameters_of<f> - 1>(own, static_cast<const Element&>(*next_));
-      tasks_->add(count_, std::move(own));
-      ++count_;
-      ++next_;
-    }
-    current_.reset();
-    if (auto finished = tasks_->next()) {
+    Status sent = tasks_ ? result_within_memory("a task", [&] { return send(); })
+                         : Status(failure(std::move(tasks_).error()));
+    if (!sent) {
+      is_over_ = true;
+      if (tasks_) {
+        tasks_->cancel();
+      }
+      current_.emplace(Completion<R>{.index = count_, .result = failure(std::move(sent).error())});
+    } else if (auto finished = tasks_->next()) {
       current_.emplace(Completion<R>{.index = finished->index,
                                      .attempts = finished->attempts,
                                      .result = result_of<R>(*finished)});
@@ -265,17 +269,33 @@ class Completed {
   using Typed = TypedCall<f, states, shared>;
   using Element = std::remove_cvref_t<ParameterOf<f, parameters_of<f> - 1>>;
 
+  /// Elements for which a worker may be free soon.
+  Status send() {
+    while (next_ != std::ranges::end(range_) && tasks_->is_hungry()) {
+      Writer own;
+      Typed::template write<parameters_of<f> - 1>(own, static_cast<const Element&>(*next_));
+      LASTREF_CHECK(tasks_->add(count_, std::move(own)));
+      ++count_;
+      ++next_;
+    }
+    return ok();
+  }
+
   Result<Tasks> tasks_;
   Range range_;
   std::ranges::iterator_t<Range> next_;
   std::size_t count_ = 0;
   std::optional<Completion<R>> current_;
+  bool is_over_ = false;
 };
 
 class Pool {
  public:
   /// Starts no process. If it cannot work, its calls return the error.
   explicit Pool(PoolOptions options = {});
+  /// A pool in this membership of a tree, for tests with an Os of their own. Its workers call
+  /// serve_worker with typed_functions.
+  explicit Pool(Session session, PoolOptions options = {});
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
   /// Makes unfinished tasks fail with operation_canceled, and ends the workers.
@@ -288,27 +308,30 @@ class Pool {
   template <auto f, typename... Arguments>
   Result<std::vector<ResultOf<f>>> map(Arguments&&... arguments) {
     static_assert(!std::is_void_v<ResultOf<f>>, "f returns nothing: use for_each");
-    std::vector<std::optional<ResultOf<f>>> collected;
-    LASTREF_CHECK(run<f>(
-        [&](auto& done) {
-          if (done.index >= collected.size()) {
-            collected.resize(done.index + 1);
-          }
-          collected[done.index] = *std::move(done.result);
-        },
-        std::forward<Arguments>(arguments)...));
-    std::vector<ResultOf<f>> results;
-    results.reserve(collected.size());
-    for (auto& each : collected) {
-      results.push_back(*std::move(each));
-    }
-    return results;
+    return result_within_memory("results", [&]() -> Result<std::vector<ResultOf<f>>> {
+      std::vector<std::optional<ResultOf<f>>> collected;
+      LASTREF_CHECK(run<f>(
+          [&](auto& done) {
+            if (done.index >= collected.size()) {
+              collected.resize(done.index + 1);
+            }
+            collected[done.index] = *std::move(done.result);
+          },
+          std::forward<Arguments>(arguments)...));
+      std::vector<ResultOf<f>> results;
+      results.reserve(collected.size());
+      for (auto& each : collected) {
+        results.push_back(*std::move(each));
+      }
+      return results;
+    });
   }
 
   /// As map, without results.
   template <auto f, typename... Arguments>
   Status for_each(Arguments&&... arguments) {
-    return run<f>([](auto&) {}, std::forward<Arguments>(arguments)...);
+    return result_within_memory(
+        "a call", [&] { return run<f>([](auto&) {}, std::forward<Arguments>(arguments)...); });
   }
 
   /// Calls f(arguments...) once.
@@ -316,17 +339,17 @@ class Pool {
   Future<ResultOf<f>> submit(const Arguments&... arguments) {
     constexpr std::size_t states = states_of<f, sizeof...(Arguments)>();
     using Typed = TypedCall<f, states, 0>;
-    Result<Tasks> tasks = begin(Typed::registered, std::nullopt, std::nullopt);
-    if (tasks) {
+    return Future<ResultOf<f>>(result_within_memory("a task", [&]() -> Result<Tasks> {
+      LASTREF_TRY(tasks, begin(Typed::registered, std::nullopt, std::nullopt));
       Writer own;
       [&]<std::size_t... index>(std::index_sequence<index...>) {
         Typed::template write<states>(
             own, as<std::remove_cvref_t<ParameterOf<f, states + index>>>(arguments)...);
       }
       (std::index_sequence_for<Arguments...>());
-      tasks->add(0, std::move(own));
-    }
-    return Future<ResultOf<f>>(std::move(tasks));
+      LASTREF_CHECK(tasks.add(0, std::move(own)));
+      return tasks;
+    }));
   }
 
   /// Calls f(element) for each element, and returns results in the order of their completion.
@@ -346,9 +369,12 @@ class Pool {
   ///                 others of TemporaryResources::publish. Nothing remains.
   template <typename T, std::integral... Extents>
   Result<View<T, sizeof...(Extents)>> zeros(Extents... extents) {
-    LASTREF_TRY(dtype, dtype_of<T>());
-    LASTREF_TRY(array, zeros_of(dtype, Shape{static_cast<std::size_t>(extents)...}));
-    return View<T, sizeof...(Extents)>::of(std::move(array));
+    using Zeros = View<T, sizeof...(Extents)>;
+    return result_within_memory("an array", [&]() -> Result<Zeros> {
+      LASTREF_TRY(dtype, dtype_of<T>());
+      LASTREF_TRY(array, zeros_of(dtype, Shape{static_cast<std::size_t>(extents)...}));
+      return Zeros::of(std::move(array));
+    });
   }
 
  private:
@@ -383,18 +409,20 @@ class Pool {
     using Range = std::tuple_element_t<shared, std::tuple<Arguments...>>;
     using Typed = TypedCall<f, states, shared>;
     static_assert(std::ranges::input_range<Range>, "the last argument is no range");
-    std::optional<Writer> common;
-    if constexpr (shared > 0) {
-      common.emplace();
-      [&]<std::size_t... index>(std::index_sequence<index...>) {
-        Typed::template write<states>(
-            *common,
-            as<std::remove_cvref_t<ParameterOf<f, states + index>>>(std::get<index>(all))...);
+    Result<Tasks> tasks = result_within_memory("a call", [&] {
+      std::optional<Writer> common;
+      if constexpr (shared > 0) {
+        common.emplace();
+        [&]<std::size_t... index>(std::index_sequence<index...>) {
+          Typed::template write<states>(
+              *common,
+              as<std::remove_cvref_t<ParameterOf<f, states + index>>>(std::get<index>(all))...);
+        }
+        (std::make_index_sequence<shared>());
       }
-      (std::make_index_sequence<shared>());
-    }
-    return Completed<f, shared, Range>(begin(Typed::registered, std::move(common), options),
-                                       std::get<shared>(std::move(all)));
+      return begin(Typed::registered, std::move(common), options);
+    });
+    return Completed<f, shared, Range>(std::move(tasks), std::get<shared>(std::move(all)));
   }
 
   template <auto f, typename Use, typename... Arguments>

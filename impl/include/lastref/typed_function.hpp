@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -242,8 +243,9 @@ struct StateOf {
       name_of_function<load>(), nullptr, &make, &typeid(Loaded), &init_here};
 };
 
-/// The functions of this process, by their ids, for `run_if_spawned`.
+/// The functions of this process, by their ids, for `run_if_spawned`. `before_each` is called
+/// before each function, in its thread.
 class Functions;
-std::shared_ptr<const Functions> typed_functions();
+std::shared_ptr<const Functions> typed_functions(std::function<void()> before_each = {});
 
 }  // namespace lastref

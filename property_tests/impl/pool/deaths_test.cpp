@@ -79,7 +79,7 @@ std::vector<Error> errors_of(Pool& pool, TaskOptions options) {
   return errors;
 }
 
-TEST_F(DyingWorkers, cost_only_their_task_and_are_replaced) {
+TEST_F(DyingWorkers, cost_only_their_task_and_are_replaced_L3) {
   const auto errors = errors_of<dies_at_two>(two_workers(), {});
   ASSERT_EQ(errors.size(), 1U);
   EXPECT_EQ(errors[0].code, std::errc::owner_dead);
@@ -87,26 +87,26 @@ TEST_F(DyingWorkers, cost_only_their_task_and_are_replaced) {
               MatchesRegex("task 2, .*dies_at_two, worker [0-9]+: killed by SIGKILL"));
 }
 
-TEST_F(DyingWorkers, that_exit_are_reported_with_their_code) {
+TEST_F(DyingWorkers, that_exit_are_reported_with_their_code_L3) {
   const auto errors = errors_of<exits_at_two>(two_workers(), {});
   ASSERT_EQ(errors.size(), 1U);
   EXPECT_THAT(errors[0].what(),
               MatchesRegex("task 2, .*exits_at_two, worker [0-9]+: exited with code 3"));
 }
 
-TEST_F(DyingWorkers, are_those_of_tasks_that_exceed_their_timeout) {
+TEST_F(DyingWorkers, are_those_of_tasks_that_exceed_their_timeout_L4) {
   const auto errors = errors_of<hangs_at_two>(two_workers(), {.timeout = milliseconds(300)});
   ASSERT_EQ(errors.size(), 1U);
   EXPECT_EQ(errors[0].code, std::errc::stream_timeout);
   EXPECT_THAT(errors[0].what(), HasSubstr("no result within 300 ms"));
 }
 
-TEST_F(DyingWorkers, die_again_in_each_attempt_of_their_task) {
+TEST_F(DyingWorkers, die_again_in_each_attempt_of_their_task_L5) {
   const auto errors = errors_of<dies_at_two>(two_workers(), {.retries = 2});
   EXPECT_EQ(errors.size(), 1U);
 }
 
-TEST_F(DyingWorkers, do_not_matter_if_a_later_attempt_succeeds) {
+TEST_F(DyingWorkers, do_not_matter_if_a_later_attempt_succeeds_L5) {
   const std::string mark = folder.path("mark");
   for (const auto& done :
        two_workers().as_completed<dies_once>(std::vector{mark}, {.retries = 1})) {
@@ -116,7 +116,7 @@ TEST_F(DyingWorkers, do_not_matter_if_a_later_attempt_succeeds) {
   folder.remove("mark");
 }
 
-TEST_F(DyingWorkers, make_no_task_run_twice) {
+TEST_F(DyingWorkers, make_no_task_run_twice_L5) {
   folder.make_folder("calls");
   int good = 0;
   for (const auto& done : two_workers().as_completed<counts>(folder.path("calls"), up_to(200))) {
@@ -132,7 +132,7 @@ TEST_F(DyingWorkers, make_no_task_run_twice) {
   std::filesystem::remove_all(folder.path("calls"));
 }
 
-TEST_F(DyingWorkers, that_are_killed_while_idle_are_replaced) {
+TEST_F(DyingWorkers, that_are_killed_while_idle_are_replaced_L3) {
   const auto process = [](int) { return os::KernelOs().process_id(); };
   const os::Pid worker = with({.workers = 1}).map<process>(std::vector{1}).value()[0];
   pretend::send_signal(worker, sigkill);

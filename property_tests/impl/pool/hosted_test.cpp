@@ -127,7 +127,9 @@ TEST_F(HostedPools, refuse_a_function_that_is_in_no_file) {
   const auto heap = std::make_unique<int>();
   static const TypedFunction generated(
       "generated", nullptr, nullptr, nullptr, reinterpret_cast<TypedFunction::Init>(heap.get()));
-  backends::TaskPool tasks({.workers = 1, .host = host(LASTREF_TEST_PROGRAM)});
+  const Host hosting = host(LASTREF_TEST_PROGRAM);
+  backends::TaskPool tasks(
+      backends::TaskPool::os_of(hosting), std::nullopt, {.workers = 1, .host = hosting});
   const auto group = tasks.begin(generated, std::nullopt, std::nullopt);
   EXPECT_EQ(group.error().code, std::errc::invalid_argument);
   EXPECT_EQ(group.error().subject, "generated: in no file that a worker could load");

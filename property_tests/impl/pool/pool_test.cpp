@@ -81,7 +81,7 @@ struct Numbers {
   std::default_sentinel_t end() const { return {}; }
 };
 
-TEST_F(Pools, return_results_in_the_order_of_the_elements) {
+TEST_F(Pools, return_results_in_the_order_of_the_elements_L2) {
   std::vector<int> numbers;
   std::vector<int> squares;
   for (int each = 0; each < 1'000; ++each) {
@@ -92,14 +92,14 @@ TEST_F(Pools, return_results_in_the_order_of_the_elements) {
   EXPECT_EQ(pool->map<square>(std::vector<int>()).value(), std::vector<int>());
 }
 
-TEST_F(Pools, take_and_return_values_of_types_with_a_codec) {
+TEST_F(Pools, take_and_return_values_of_types_with_a_codec_L1) {
   EXPECT_EQ(two_workers().map<swapped>(std::vector<Place>{{1, 2}, {3, 4}}).value()[1].x, 4);
   EXPECT_THAT(pool->submit<lengths>(std::string("a"), 2).get().value(),
               ElementsAre(std::pair("a", std::vector{7, 7})));
   EXPECT_TRUE(pool->for_each<does_nothing>(std::vector{1, 2}));
 }
 
-TEST_F(Pools, call_lambdas_without_captures) {
+TEST_F(Pools, call_lambdas_without_captures_L1) {
   EXPECT_EQ(two_workers().map<[](int each) { return each + 1; }>(std::vector{1, 2}).value(),
             std::vector({2, 3}));
   EXPECT_EQ(pool->map<[](int each) { return each + 2; }>(std::vector{1, 2}).value(),
@@ -115,7 +115,7 @@ TEST_F(Pools, report_what_a_task_threw_with_its_index_function_and_worker) {
   EXPECT_TRUE(pool->map<fails>(std::vector{1, 2}));
 }
 
-TEST_F(Pools, report_an_error_that_a_task_returned_with_its_code) {
+TEST_F(Pools, report_an_error_that_a_task_returned_with_its_code_L1) {
   const auto result = two_workers().map<refuses>(std::vector{1});
   EXPECT_TRUE(failed_with(result, std::errc::permission_denied));
   EXPECT_THAT(result.error().what(),
@@ -123,14 +123,14 @@ TEST_F(Pools, report_an_error_that_a_task_returned_with_its_code) {
   EXPECT_EQ(pool->map<refuses>(std::vector{2}).value(), std::vector{3});
 }
 
-TEST_F(Pools, have_futures_whose_result_is_taken_once) {
+TEST_F(Pools, have_futures_whose_result_is_taken_once_L2) {
   auto future = two_workers().submit<square>(3);
   EXPECT_TRUE(future.wait_for(std::chrono::hours(1)));
   EXPECT_EQ(future.get().value(), 9);
   EXPECT_TRUE(failed_with(future.get(), std::errc::invalid_argument));
 }
 
-TEST_F(Pools, have_futures_that_can_be_waited_for_and_cancelled) {
+TEST_F(Pools, have_futures_that_can_be_waited_for_and_cancelled_L6) {
   auto running = two_workers().submit<hangs>(0);
   auto other = pool->submit<square>(3);
   EXPECT_FALSE(running.wait_for(std::chrono::milliseconds(1)));
@@ -140,7 +140,7 @@ TEST_F(Pools, have_futures_that_can_be_waited_for_and_cancelled) {
   EXPECT_EQ(other.get().value(), 9);
 }
 
-TEST_F(Pools, that_end_cancel_their_futures) {
+TEST_F(Pools, that_end_cancel_their_futures_L6) {
   auto running = two_workers().submit<hangs>(0);
   pool.reset();
   EXPECT_TRUE(failed_with(running.get(), std::errc::operation_canceled));
@@ -157,7 +157,7 @@ TEST_F(Pools, take_elements_only_when_a_worker_may_need_them) {
   EXPECT_EQ(count, 100);
 }
 
-TEST_F(Pools, return_from_a_loop_that_is_left_without_waiting_for_tasks) {
+TEST_F(Pools, return_from_a_loop_that_is_left_without_waiting_for_tasks_L6) {
   for (const auto& done : two_workers().as_completed<[](int each) {
          if (each == 1) {
            pretend::hang();
@@ -170,7 +170,7 @@ TEST_F(Pools, return_from_a_loop_that_is_left_without_waiting_for_tasks) {
   EXPECT_TRUE(pool->map<square>(std::vector{1, 2, 3}));
 }
 
-TEST_F(Pools, serve_many_threads_at_a_time) {
+TEST_F(Pools, serve_many_threads_at_a_time_L10) {
   two_workers();
   std::atomic<int> sum = 0;
   {
@@ -189,11 +189,11 @@ TEST_F(Pools, serve_many_threads_at_a_time) {
   EXPECT_EQ(sum, 4 * 10 * 14);
 }
 
-TEST_F(Pools, in_a_worker_call_the_functions_themselves) {
+TEST_F(Pools, in_a_worker_call_the_functions_themselves_L1) {
   EXPECT_EQ(two_workers().map<sum_in_a_pool>(std::vector{3}).value(), std::vector{12});
 }
 
-TEST_F(Pools, replace_a_worker_after_a_number_of_tasks) {
+TEST_F(Pools, replace_a_worker_after_a_number_of_tasks_L9) {
   const auto all =
       with({.workers = 1, .max_tasks_per_worker = 2}).map<process>(std::vector<int>(6)).value();
   const std::set<os::Pid> workers(all.begin(), all.end());
@@ -212,7 +212,7 @@ TEST_F(Pools, of_no_workers_are_refused) {
       failed_with(with({.workers = 0}).map<square>(std::vector{1}), std::errc::invalid_argument));
 }
 
-TEST_F(Pools, do_nothing_in_a_forked_process) {
+TEST_F(Pools, do_nothing_in_a_forked_process_L10) {
   EXPECT_TRUE(two_workers().map<square>(std::vector{1}));
   EXPECT_EQ(pretend::exit_code_of(pretend::run_in_copy([&] {
               return failed_with(pool->map<square>(std::vector{1}),

@@ -77,7 +77,7 @@ std::vector<std::size_t> indices_below(std::size_t count) {
   return numbers;
 }
 
-TEST_F(SharedValues, are_arrays_that_workers_write_in_place) {
+TEST_F(SharedValues, are_arrays_that_workers_write_in_place_L7) {
   auto matrix = two_workers().zeros<double>(50, 1'000).value();
   EXPECT_EQ(matrix(49, 999), 0);
   EXPECT_THAT(files(), SizeIs(1));
@@ -87,7 +87,7 @@ TEST_F(SharedValues, are_arrays_that_workers_write_in_place) {
   EXPECT_THAT(files(), SizeIs(1));
 }
 
-TEST_F(SharedValues, are_removed_with_the_last_view_of_their_array) {
+TEST_F(SharedValues, are_removed_with_the_last_view_of_their_array_L7) {
   {
     const auto values = two_workers().zeros<double>(1'000).value();
     values(999) = 2.5;
@@ -99,7 +99,7 @@ TEST_F(SharedValues, are_removed_with_the_last_view_of_their_array) {
   pretend::until([&] { return files().empty(); });
 }
 
-TEST_F(SharedValues, are_removed_if_all_their_processes_are_killed) {
+TEST_F(SharedValues, are_removed_if_all_their_processes_are_killed_L7) {
   const os::Pid copy = pretend::run_in_copy([&] {
     Pool mine({.workers = 1, .temporary = {.root = folder.path("files")}});
     const auto values = mine.zeros<double>(1'000).value();
@@ -117,14 +117,14 @@ TEST_F(SharedValues, are_removed_if_all_their_processes_are_killed) {
   folder.remove("mark");
 }
 
-TEST_F(SharedValues, of_a_call_are_not_kept_by_workers_after_it) {
+TEST_F(SharedValues, of_a_call_are_not_kept_by_workers_after_it_L8) {
   auto matrix = with({.workers = 1}).zeros<double>(2, 1'000).value();
   const std::string path = files().front();
   ASSERT_TRUE(pool->for_each<fill_row>(matrix, indices_below(2)));
   EXPECT_FALSE(pool->submit<is_mapped>(path).get().value());
 }
 
-TEST_F(SharedValues, are_too_large_for_the_device_at_once) {
+TEST_F(SharedValues, are_too_large_for_the_device_at_once_L7) {
   const auto none = two_workers().zeros<double>(std::size_t{1} << 50U);
   ASSERT_FALSE(none);
   EXPECT_TRUE(none.error().code == std::errc::no_space_on_device ||
@@ -142,20 +142,20 @@ TEST_F(SharedValues, are_written_by_a_single_task) {
   EXPECT_EQ(values(0), 1);
 }
 
-TEST_F(SharedValues, are_decoded_once_by_each_worker) {
+TEST_F(SharedValues, are_decoded_once_by_each_worker_L8) {
   const Costly costly{.text = "abc"};
   EXPECT_EQ(with({.workers = 1}).map<length>(costly, std::vector<int>(50)).value(),
             std::vector<std::size_t>(50, 1'003));
 }
 
-TEST_F(SharedValues, are_sent_again_to_a_worker_that_replaces_another) {
+TEST_F(SharedValues, are_sent_again_to_a_worker_that_replaces_another_L8) {
   const Costly costly{.text = "abc"};
   const auto all =
       with({.workers = 1, .max_tasks_per_worker = 3}).map<length>(costly, std::vector<int>(9));
   EXPECT_EQ(all.value(), std::vector<std::size_t>(9, 1'003));
 }
 
-TEST_F(SharedValues, include_a_state_that_each_worker_loads_once) {
+TEST_F(SharedValues, include_a_state_that_each_worker_loads_once_L8) {
   EXPECT_EQ(with({.workers = 1, .state = state<load>}).map<scaled>(std::vector<int>(20, 3)).value(),
             std::vector<int>(20, 3));
 }

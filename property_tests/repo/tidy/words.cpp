@@ -52,7 +52,7 @@ const std::vector<Word>& words() {
        .but = {"impl/backends/exceptions.hpp",
                "impl/backends/task.cpp",
                "impl/cache/copy.hpp",
-               "impl/include/lastref/cache.hpp",
+               "impl/include/lastref/codec.hpp",
                "impl/include/lastref/error.hpp",
                "impl/os/failure.cpp",
                "impl/include/lastref/weak_array_key_map.hpp",
