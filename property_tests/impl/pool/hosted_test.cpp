@@ -44,7 +44,8 @@ class HostedPools : public pretend::PoolFixture {
     using Call = bool (*)(const std::string&, Error&);
     Error error;
     const auto function = reinterpret_cast<Call>(::dlsym(plugin_, "call_in_host"));
-    EXPECT_EQ(function(host, error), error == Error());
+    const bool has_worked = function(host, error);
+    EXPECT_EQ(has_worked, error == Error());
     return error;
   }
   Error error_of_twice(const std::string& host) {
