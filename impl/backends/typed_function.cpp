@@ -158,7 +158,7 @@ Error backends::about_unknown(std::string_view id) {
                  "not in the program of this worker, nor in a shared object that it has loaded");
 }
 
-std::shared_ptr<const Functions> typed_functions(std::function<void()> before_each) {
+std::shared_ptr<const Functions> typed_functions(const std::function<void()>& before_each) {
   auto functions = std::make_shared<Functions>();
   const auto received = std::make_shared<Received>();
   const auto add = [&](std::string name, TaskFunction function) {

@@ -246,6 +246,6 @@ struct StateOf {
 /// The functions of this process, by their ids, for `run_if_spawned`. `before_each` is called
 /// before each function, in its thread.
 class Functions;
-std::shared_ptr<const Functions> typed_functions(std::function<void()> before_each = {});
+std::shared_ptr<const Functions> typed_functions(const std::function<void()>& before_each = {});
 
 }  // namespace lastref
