@@ -32,7 +32,7 @@ bool meets(int count, int number) {
 }
 
 Status work_for_pool(Stage& stage) {
-  const Caller self{.stage = &stage, .pid = stage.os().process_id()};
+  const Caller self{.stage = &stage, .life = count_call(stage, "life of " + stage.role())};
   may_fail(serve(stage, *typed_functions([self] { caller = self; })));
   return ok();
 }
@@ -71,7 +71,8 @@ int count_call(Stage& stage, const std::string& name) {
 
 int count_in_worker(const Caller& worker, const std::string& name) {
   const AllocationScope scope(/*is_products=*/false);
-  return count_call(*worker.stage, name + " of " + std::to_string(worker.pid));
+  return count_call(*worker.stage,
+                    name + " of " + worker.stage->role() + ' ' + std::to_string(worker.life));
 }
 
 int enter_task(Stage& stage) {

@@ -35,7 +35,7 @@ std::vector<Role> pool_roles(Body root, std::vector<Role> others = {});
 /// caller.
 struct Caller {
   Stage* stage = nullptr;
-  os::Pid pid = 0;
+  int life = 0;  ///< How many processes of that role have begun.
 };
 Caller caller_of_task() noexcept;
 
