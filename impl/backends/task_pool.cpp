@@ -135,6 +135,20 @@ struct AsError {
   }
 };
 
+/// Moves the tasks for which `is_wanted` is true out of the list.
+template <typename Predicate>
+TaskList take_if(TaskList& from, const Predicate& is_wanted) {
+  TaskList taken;
+  for (auto each = from.begin(); each != from.end();) {
+    const auto next = std::next(each);
+    if (is_wanted(*each)) {
+      taken.splice(taken.end(), from, each);
+    }
+    each = next;
+  }
+  return taken;
+}
+
 /// The bytes and arrays of a task's result.
 Result<SharedArguments> parts_of_value(Value value) {
   SharedArguments parts;
@@ -394,13 +408,7 @@ void TaskPool::cancel(TaskGroup& group) noexcept {
   group.reports_cancel = true;
   group.unfinished = 0;
   group.queued = 0;
-  for (auto each = queue_.begin(); each != queue_.end();) {
-    const auto next = std::next(each);
-    if (each->group.get() == &group) {
-      dropped.splice(dropped.end(), queue_, each);
-    }
-    each = next;
-  }
+  dropped = take_if(queue_, [&](const PooledTask& each) { return each.group.get() == &group; });
   monitor_->notify_all();
   wake();
 }
@@ -540,8 +548,7 @@ void TaskPool::follow_requests() {
     const os::MonitorLock held(*monitor_);
     closed.swap(closed_);
     for (Lane& lane : lanes_) {
-      if (!lane.in_flight.empty() && !lane.in_flight.front().task.empty() &&
-          lane.in_flight.front().task.front().group->is_canceled) {
+      if (const TaskGroup* const group = lane.running(); group != nullptr && group->is_canceled) {
         canceled.push_back(&lane);
       }
     }
@@ -570,10 +577,11 @@ void TaskPool::expire() {
     if (lane.closed_at && now >= *lane.closed_at + exit_grace) {
       kill(lane, error_about(std::errc::broken_pipe, "it closed its pipe"));
     }
-    if (lane.in_flight.empty() || lane.in_flight.front().task.empty() || lane.fate) {
+    const TaskGroup* const group = lane.running();
+    if (group == nullptr || lane.fate) {
       continue;
     }
-    const auto timeout = lane.in_flight.front().task.front().group->options.timeout;
+    const auto timeout = group->options.timeout;
     if (timeout && now >= lane.front_since + *timeout) {
       const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(*timeout);
       kill(lane,
@@ -598,9 +606,9 @@ std::optional<std::chrono::nanoseconds> TaskPool::timeout() {
     if (lane.closed_at && !lane.fate) {
       include(*lane.closed_at + exit_grace);
     }
-    if (!lane.in_flight.empty() && !lane.in_flight.front().task.empty() && !lane.fate &&
-        lane.in_flight.front().task.front().group->options.timeout) {
-      include(lane.front_since + *lane.in_flight.front().task.front().group->options.timeout);
+    const TaskGroup* const group = lane.running();
+    if (group != nullptr && !lane.fate && group->options.timeout) {
+      include(lane.front_since + *group->options.timeout);
     }
   }
   {
@@ -618,6 +626,12 @@ std::optional<std::chrono::nanoseconds> TaskPool::timeout() {
 std::size_t TaskPool::Lane::tasks() const noexcept {
   return static_cast<std::size_t>(
       std::ranges::count_if(in_flight, [](const Flight& flight) { return !flight.task.empty(); }));
+}
+
+const TaskGroup* TaskPool::Lane::running() const noexcept {
+  return in_flight.empty() || in_flight.front().task.empty()
+             ? nullptr
+             : in_flight.front().task.front().group.get();
 }
 
 bool TaskPool::Lane::can_take(const TaskGroup& next) const noexcept {
@@ -679,14 +693,9 @@ void TaskPool::hand_out() {
 void TaskPool::put_back(TaskList tasks) {
   TaskList dropped;
   const os::MonitorLock held(*monitor_);
-  for (auto each = tasks.begin(); each != tasks.end();) {
-    const auto next = std::next(each);
-    if (each->group->is_canceled) {
-      dropped.splice(dropped.end(), tasks, each);
-    } else {
-      ++each->group->queued;
-    }
-    each = next;
+  dropped = take_if(tasks, [](const PooledTask& each) { return each.group->is_canceled; });
+  for (const PooledTask& each : tasks) {
+    ++each.group->queued;
   }
   queue_.splice(queue_.begin(), tasks);
 }

@@ -99,6 +99,8 @@ class TaskPool {
     WorkerProcess& worker() { return *group.workers().front(); }
     bool is_open() const noexcept { return !is_leaving && !fate && !closed_at; }
     std::size_t tasks() const noexcept;
+    /// The group of the task that runs; null: none runs, or a message comes before it.
+    const TaskGroup* running() const noexcept;
     /// Tasks are sent ahead only to tasks of the same call without a timeout: a cancelled task, or
     /// one that exceeds its timeout, may be over just before its worker is killed.
     bool can_take(const TaskGroup& next) const noexcept;

@@ -31,7 +31,6 @@
 #include <cstring>
 #include <functional>
 #include <iterator>
-#include <new>
 #include <optional>
 #include <ranges>
 #include <span>
