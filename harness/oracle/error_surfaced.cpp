@@ -151,15 +151,20 @@ std::span<const Record> until_its_word_ends(const Struck& struck) {
                                    : std::span(struck.later.begin(), std::next(end));
 }
 
-/// Whether the operation of the call did the same with another object, and succeeded: an unusable
-/// location is not the last one.
-bool fell_back(const Struck& struck) {
+/// Whether the operation of the failed call made `call` later, for another object, and succeeded: an
+/// unusable location is not the last one.
+bool fell_back(const Struck& struck, Call call) {
   const std::span<const Record> rest = until_its_word_ends(struck);
   return !rest.empty() && (rest.back().error == 0 || struck.is_meant_to_fail) &&
          std::ranges::any_of(rest, [&](const Record& later) {
            return later.process == struck.failed.process && later.kind == RecordKind::end &&
-                  later.call == struck.failed.call && later.error == 0;
+                  later.call == call && later.error == 0;
          });
+}
+
+/// Zeros are written only in a location in which space cannot be allocated.
+bool has_space_elsewhere(const Struck& struck) {
+  return struck.failed.call == Call::write_at && fell_back(struck, Call::allocate);
 }
 
 /// Whether the operation of the call, which is to fail in any case, may report the death of its
@@ -222,7 +227,7 @@ bool is_answered(const Struck& struck) {
   }
   if (struck.response == Response::fail && !struck.words.empty()) {
     return is_answered_by_its_word(struck) || is_said_by_a_sweep(struck) ||
-           (is_hired(struck.failed) && any_notable(struck, is_told));
+           has_space_elsewhere(struck) || (is_hired(struck.failed) && any_notable(struck, is_told));
   }
   // Outside of any operation, no caller waits for the error: the next operation meets its
   // consequences. An operation that removes what it created reports the error that made it do so;
@@ -230,7 +235,8 @@ bool is_answered(const Struck& struck) {
   const bool is_second = struck.words.empty() || is_removal(struck.failed.call);
   const bool is_heard = any_notable(struck, is_second ? is_felt : is_told);
   return is_heard || any_later(struck, made_good) || any_notable(struck, has_spoken) ||
-         any_notable(struck, is_refused) || fell_back(struck) || is_out_of_locations(struck);
+         any_notable(struck, is_refused) || fell_back(struck, struck.failed.call) ||
+         has_space_elsewhere(struck) || is_out_of_locations(struck);
 }
 
 /// On a thread of the product's own it can be reported only to the next operation.
