@@ -13,8 +13,6 @@ namespace {
 
 /// As many trackers as a root starts if each dies at once, without the first.
 constexpr std::ptrdiff_t kills_without_effect = 2;
-/// One receives the release, and the next one begins the cleanup, for which a register waits.
-constexpr std::size_t rounds_to_clean_up = 2;
 
 const Vocabulary& vocabulary() {
   static const std::vector<std::string_view> names = {"x", "y", "folder", "semaphore", "shm"};
@@ -113,6 +111,9 @@ class Model final : public HistoryModel {
     });
     if (verb == "register") {
       return own < 3;
+    }
+    if (verb == "count") {
+      return true;
     }
     if (verb == "hold") {
       return others_hold && own < 3;
@@ -245,7 +246,8 @@ class Player {
     std::uint64_t held = 0;  ///< by `hold`, which counts if another process holds the name
     bool was_held = false;
     bool is_made = false;
-    std::size_t probes = 0;  ///< since the last release
+    /// Since the last release. Each takes a full round of the tracker, which cleans up a name then.
+    std::size_t counts = 0;
   };
 
   void join() {
@@ -257,9 +259,6 @@ class Player {
   void act_on_tree(const HistoryOperation& operation) {
     if (operation.verb == "probe") {
       check(product_.client().probe());
-      for (auto& [name, mine] : mine_) {
-        ++mine.probes;
-      }
       return;
     }
     const Resource resource = resource_of(product_, operation.object());
@@ -277,7 +276,7 @@ class Player {
       (mine.registered > 0 ? mine.registered : mine.held) -=
           mine.registered + mine.held > 0 ? 1U : 0U;
       mine.is_made = mine.is_made && mine.registered > 0;
-      mine.probes = 0;
+      mine.counts = 0;
     } else if (operation.verb == "forget") {
       check(product_.forget(resource));
       mine.registered = mine.held = 0;
@@ -309,8 +308,7 @@ class Player {
     const bool was_there = !made && made.error().code == std::errc::file_exists;
     // Released and registered again in one round of the tracker, it remains. And a new tracker
     // cleans up nothing before all members have told it what they hold.
-    const bool is_new =
-        !mine.is_made && mine.probes >= rounds_to_clean_up && kills_of_tracker() == 0;
+    const bool is_new = !mine.is_made && mine.counts >= mine_.size() && kills_of_tracker() == 0;
     if (was_there && is_new && !mine.was_held && stage_.is_undisturbed() && is_mine(name)) {
       stage_.refute("register_name returns when no clean-up of an earlier use is pending",
                     to_text(resource) + " exists");
@@ -329,6 +327,9 @@ class Player {
   void count(const std::string& name, const Resource& resource, const Mine& mine) {
     const auto counts = product_.client().counts();
     check(status_of(counts));
+    for (auto& [each, its] : mine_) {
+      its.counts += counts ? 1U : 0U;
+    }
     if (!counts || mine.was_held || is_in("forget", name)) {
       return;
     }

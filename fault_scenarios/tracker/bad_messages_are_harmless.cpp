@@ -72,9 +72,7 @@ Status root(Stage& stage) {
   const Status released = product.client().release(unknown);
   const Status forgotten = product.client().forget(unknown);
   const Status probed = product.client().probe();
-  if (probed) {  // A client that reports the loss of its connection holds nothing.
-    product.must_exist(file);
-  }
+  product.must_exist(file);
   return first_failure({sent, released, forgotten, probed, product.release(file)});
 }
 

@@ -16,7 +16,9 @@ struct Given {
   std::set<std::uint16_t> holders;  ///< that have counted it since it was last forgotten
   std::set<std::uint16_t> taking;   ///< with a register or hold in progress
   std::set<std::uint16_t> gone;     ///< Holders that have left or died: their cleanup may come.
-  std::set<std::uint16_t> making;   ///< with a make in progress, during which nothing removes it
+  /// Holders that took it while another process forgot it: the forget may have come later.
+  std::set<std::uint16_t> unsure;
+  std::set<std::uint16_t> making;  ///< with a make in progress, during which nothing removes it
   /// By a process that forgets it: holders that took it before that began.
   std::map<std::uint16_t, std::set<std::uint16_t>> earlier;
   bool is_made = false;
@@ -29,7 +31,7 @@ struct Given {
   }
   /// Whether what the process makes is there until it is released.
   bool may_rely_on_it(std::uint16_t process) const {
-    return gone.empty() || holders.contains(process);
+    return gone.empty() || (holders.contains(process) && !unsure.contains(process));
   }
 };
 
@@ -54,6 +56,7 @@ Judgement stays(const Evidence& evidence) {
       Given& given = all[text];
       given.holders.insert(record.process);
       given.taking.insert(record.process);
+      given.unsure.erase(record.process);
       for (auto& each : given.earlier) {
         each.second.erase(record.process);
       }
@@ -79,6 +82,7 @@ Judgement stays(const Evidence& evidence) {
           given.holders.erase(each);
           given.gone.erase(each);
         }
+        given.unsure = given.holders;
       }
       given.is_known = given.is_known || record.name == "identify";
       given.is_made = (given.is_made && record.name != "unlink") ||
