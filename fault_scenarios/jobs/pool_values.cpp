@@ -186,6 +186,56 @@ Status root_of_zeros(Stage& stage) {
   return end(stage, pool);
 }
 
+std::vector<double> filled(const std::vector<double>& values, int number) {
+  return std::vector<double>(values.size(), static_cast<double>(number));
+}
+
+View<double, 1> row_of(std::size_t size) {
+  return View<double, 1>::of(Array::zeros(*dtype_of<double>(), {size}).value()).value();
+}
+
+void must_have_arrived(Stage& stage, const Array& array) {
+  const std::optional<FileMap>& file = array.memory()->file();
+  if (stage.is_undisturbed() && (!file || is_there(stage, file->path))) {
+    stage.refute("L15: a large result has a file, which is removed when it arrives",
+                 file ? file->path : "no file");
+  }
+}
+
+Status root_of_large_values(Stage& stage) {
+  std::optional<Pool> pool;
+  make_pool(stage, pool);
+  const std::vector<double> values(columns);
+  LASTREF_CHECK(stage.product().operation("fill", [&]() -> Status {
+    LASTREF_TRY(all, pool->map<filled>(values, numbers_below(stage.value(pool_tasks))));
+    for (std::size_t number = 0; number < all.size(); ++number) {
+      if (all[number] != filled(values, static_cast<int>(number))) {
+        stage.refute("L2: each result is that of its element", std::to_string(number));
+      }
+    }
+    return ok();
+  }));
+  LASTREF_CHECK(stage.product().operation("make a row", [&]() -> Status {
+    LASTREF_TRY(row, pool->submit<row_of>(columns).get());
+    must_have_arrived(stage, row.array());
+    return ok();
+  }));
+  return end(stage, pool);
+}
+
+const RegisteredScenario pool_moves_large_values([] {
+  return Scenario{
+      .name = "jobs/pool_moves_large_values",
+      .sentence =
+          "Large arguments and results of a pool travel through files. The file of a result is "
+          "removed when it arrives; where no file can be made it travels through the pipe.",
+      .rows = {"L2", "L15"},
+      .roles = pool_roles(root_of_large_values),
+      .parameters = {pool_workers, pool_tasks},
+      .stays = {counted_calls},
+  };
+});
+
 const RegisteredScenario pool_replaces_workers([] {
   return Scenario{
       .name = "jobs/pool_replaces_workers",

@@ -53,7 +53,8 @@ bool can_last(FaultDuration duration, const Site& site, int error) {
     case FaultDuration::once:
       return true;
     case FaultDuration::in_process:
-      return error != EINTR;
+      // A socket that stays full is not reported as writable.
+      return error != EINTR && (error != EAGAIN || site.name != name_of(Call::send));
     case FaultDuration::in_role:
       return error != EINTR && is_started_again(site) && site.k == 1;
   }

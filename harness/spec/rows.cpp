@@ -81,6 +81,7 @@ constexpr Row table[] = {
     {"L12", "one computation per key, over all processes and threads"},
     {"L13", "a size limit evicts the least recently used, or refuses; views stay"},
     {"L14", "a kill, a failed call or a bad file leaves whole entries"},
+    {"L15", "large values travel through files, which end with their arrival"},
     {"E1", "descriptors 0 to 2 belong to the program, even if it has closed them"},
     {"E2", "a relative name is resolved when it is given"},
     {"E3", "sessions, sweeps and trees in one process do not affect each other"},

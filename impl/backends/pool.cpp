@@ -49,6 +49,10 @@ Tasks::~Tasks() {
   }
 }
 
+Writer Tasks::writer() const {
+  return pool_->writer();
+}
+
 Status Tasks::add(std::size_t index, Writer own) {
   return pool_->add(group_, index, std::move(own));
 }
@@ -92,6 +96,10 @@ Pool::~Pool() {
   } else {
     backends::keep_for_good(std::move(pool_));  // Its thread is not in this process.
   }
+}
+
+Writer Pool::writer() const {
+  return check(pool_) ? pool_->writer() : Writer();
 }
 
 Result<Tasks> Pool::begin(const TypedFunction& function,

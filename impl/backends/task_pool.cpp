@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <charconv>
 #include <cstring>
 #include <memory>
 #include <sstream>
@@ -168,6 +169,12 @@ Result<SharedArguments> parts_of_value(Value value) {
   return parts;
 }
 
+Result<Value> only_result(os::Bytes results, const Rebuild& rebuild) {
+  LASTREF_TRY(values, decode_results(results, rebuild));
+  return values.size() == 1 ? Result<Value>(std::move(values.front()))
+                            : failure(std::errc::bad_message, "not one result");
+}
+
 }  // namespace
 
 os::Os& TaskPool::os_of(const Host& host) {
@@ -228,6 +235,15 @@ Status TaskPool::prepare() {
   return ok();
 }
 
+Status TaskPool::prepare_once() {
+  const os::MonitorLock held(*monitor_);
+  if (!is_prepared_) {
+    LASTREF_CHECK(prepare());
+    is_prepared_ = true;
+  }
+  return ok();
+}
+
 /// Makes hosts load the shared object that the function is in, if it is the first one.
 Status TaskPool::choose_object(const TypedFunction& function) {
   if (!is_hosted() || workers_ == 0 || !start_.arguments.empty()) {
@@ -256,6 +272,7 @@ Result<GroupPtr> TaskPool::begin(const TypedFunction& function,
                                  std::optional<Writer> shared,
                                  std::optional<TaskOptions> options) {
   LASTREF_CHECK(check_process());
+  LASTREF_CHECK(shared ? shared->stored() : ok());
   const TypedFunction* const loader = options_.state.loader();
   if (function.state() != nullptr && (loader == nullptr || *loader->state() != *function.state())) {
     return failure(std::errc::invalid_argument,
@@ -267,11 +284,8 @@ Result<GroupPtr> TaskPool::begin(const TypedFunction& function,
   group->id = function.id();
   group->loader = function.state() == nullptr ? std::string() : loader->id();
   group->options = options.value_or(options_.tasks);
+  LASTREF_CHECK(prepare_once());
   const os::MonitorLock held(*monitor_);
-  if (!is_prepared_) {
-    LASTREF_CHECK(prepare());
-    is_prepared_ = true;
-  }
   LASTREF_CHECK(choose_object(function));
   if (broken_) {
     return failure(*broken_);
@@ -291,6 +305,7 @@ Result<GroupPtr> TaskPool::begin(const TypedFunction& function,
 
 Status TaskPool::add(const GroupPtr& group, std::size_t index, Writer own) {
   LASTREF_CHECK(check_process());
+  LASTREF_CHECK(own.stored());
   TaskList one(1);
   PooledTask& task = one.front();
   task.group = group;
@@ -362,12 +377,10 @@ Result<SharedArguments> TaskPool::parts_of(TaskReply reply) {
   if (auto* value = std::get_if<Value>(&reply)) {
     return parts_of_value(std::move(*value));
   }
-  LASTREF_TRY(values,
-              decode_results(std::get<os::Packed>(reply), [this](const Reduction& reduction) {
+  LASTREF_TRY(value, only_result(std::get<os::Packed>(reply), [this](const Reduction& reduction) {
                 return receiver_->rebuild(reduction);
               }));
-  return values.size() == 1 ? parts_of_value(std::move(values.front()))
-                            : failure(std::errc::bad_message, "not one result");
+  return parts_of_value(std::move(value));
 }
 
 bool TaskPool::wait_for(const TaskGroup& group, std::chrono::nanoseconds timeout) {
@@ -432,15 +445,40 @@ void TaskPool::close(const TaskGroup& group) noexcept {
   }));
 }
 
+/// A map of a new file, which is removed with the last handle of it.
+Result<Array> TaskPool::publish(MapMode mode, const std::function<Status(os::Fd)>& write) {
+  LASTREF_TRY(file, resources_->publish(write));
+  const auto release = [resources = resources_, file] {
+    static_cast<void>(resources->release(*file));
+  };
+  auto array = map_npy(os_, file->path(), mode, release);
+  if (!array) {
+    release();
+  }
+  return array;
+}
+
+Writer TaskPool::writer() {
+  return Writer([this](os::Bytes block) { return store(block); });
+}
+
+Result<std::optional<Array>> TaskPool::store(os::Bytes block) {
+  const auto& size_max = options_.arrays.max_nbytes;
+  if (!size_max || block.size() <= *size_max || !is_ours()) {
+    return std::optional<Array>();
+  }
+  LASTREF_CHECK(prepare_once());
+  if (!resources_) {
+    return std::optional<Array>();  // The functions are called in this process.
+  }
+  LASTREF_TRY(array, array_of(block));
+  LASTREF_TRY(stored, publish(MapMode::read, [&](os::Fd fd) { return write_npy(os_, fd, array); }));
+  return std::optional(std::move(stored));
+}
+
 Result<Array> TaskPool::zeros(DType dtype, Shape shape) {
   LASTREF_CHECK(check_process());
-  {
-    const os::MonitorLock held(*monitor_);
-    if (!is_prepared_) {
-      LASTREF_CHECK(prepare());
-      is_prepared_ = true;
-    }
-  }
+  LASTREF_CHECK(prepare_once());
   std::size_t size = dtype.itemsize();
   for (const std::size_t extent : shape) {
     if (__builtin_mul_overflow(size, extent, &size)) {
@@ -451,18 +489,10 @@ Result<Array> TaskPool::zeros(DType dtype, Shape shape) {
     return Array::zeros(std::move(dtype), std::move(shape));
   }
   LASTREF_TRY(header, npy_header(dtype, shape, Order::c));
-  LASTREF_TRY(file, resources_->publish([&](os::Fd fd) -> Status {
+  return publish(MapMode::read_write, [&](os::Fd fd) -> Status {
     LASTREF_CHECK(os::write_all(os_, fd, header));
     return os::extend(os_, fd, header.size(), header.size() + size);
-  }));
-  const auto release = [resources = resources_, file] {
-    static_cast<void>(resources->release(*file));
-  };
-  auto array = map_npy(os_, file->path(), MapMode::read_write, release);
-  if (!array) {
-    release();
-  }
-  return array;
+  });
 }
 
 void TaskPool::end() {
@@ -514,6 +544,7 @@ void TaskPool::run() {
   }
   for (Lane& lane : lanes_) {
     lane.group.end(/*kills=*/lane.tasks() > 0);
+    static_cast<void>(os::had_memory([&] { remove_result_files(lane, std::nullopt); }));
   }
   lanes_.clear();
 }
@@ -755,6 +786,9 @@ void TaskPool::give(Lane& lane, TaskList one) {
       LASTREF_CHECK(send(lane, share_function, shared, message));
       lane.shared.insert(group->number);
     }
+    if (group->function->may_return_blocks() && !lane.knows_results) {
+      LASTREF_CHECK(send_results_path(lane));
+    }
     return send(lane, group->id, flight.task.front().arguments, flight);
   });
   if (!sent) {
@@ -796,6 +830,24 @@ Status TaskPool::send(Lane& lane,
   }
   flush(lane);
   return ok();
+}
+
+/// Tells the worker where it can put large results. If there is no folder for them, they travel
+/// through the pipe.
+Status TaskPool::send_results_path(Lane& lane) {
+  lane.knows_results = true;
+  const auto& size_max = options_.arrays.max_nbytes;
+  if (!size_max) {
+    return ok();
+  }
+  auto folder = resources_->make_folder();
+  if (!folder) {
+    return ok();
+  }
+  lane.results = *std::move(folder) + "/result_" + std::to_string(lane.worker().pid) + '_';
+  ArgumentList where{Value(lane.results), Value(static_cast<std::int64_t>(*size_max))};
+  Flight message;
+  return send(lane, results_function, where, message);
 }
 
 /// The worker exits after the tasks that it has.
@@ -914,7 +966,7 @@ Status TaskPool::handle(Lane& lane, const Message& message) {
   const os::Bytes body = unpacker.rest();
   TaskReply reply;
   if (message.kind == MessageKind::results) {
-    reply = os::Packed(body.begin(), body.end());
+    reply = reply_of(lane, body);
   } else {
     LASTREF_TRY(failure, decode_failure(body));
     reply = failed_reply(lane, std::move(failure));
@@ -931,6 +983,60 @@ Status TaskPool::handle(Lane& lane, const Message& message) {
     settle(std::move(flight.task), std::move(reply));
   }
   return ok();
+}
+
+/// The number of a file of a lane's results.
+std::optional<std::uint64_t> TaskPool::Lane::result_number(const Reduction& reduction) const {
+  const auto* view = std::get_if<StridedFromMemmap>(&reduction);
+  if (results.empty() || view == nullptr || !view->filename.starts_with(results)) {
+    return std::nullopt;
+  }
+  std::uint64_t found = 0;
+  const char* const end = view->filename.data() + view->filename.size();
+  const auto parsed = std::from_chars(view->filename.data() + results.size(), end, found);
+  return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(found) : std::nullopt;
+}
+
+/// Files of large results are mapped now, and removed: nothing else knows them.
+TaskReply TaskPool::reply_of(Lane& lane, os::Bytes results) {
+  if (lane.results.empty() || !has_arrays(results)) {
+    return os::Packed(results.begin(), results.end());
+  }
+  bool is_wanted = false;
+  {
+    const os::MonitorLock held(*monitor_);
+    const TaskGroup* const group = lane.running();
+    is_wanted = group != nullptr && !group->is_canceled;
+  }
+  std::optional<Error> first;
+  auto value = only_result(results, [&](const Reduction& reduction) -> Result<Array> {
+    auto array = is_wanted ? receiver_->rebuild(reduction) : array_of({});
+    const auto number = lane.result_number(reduction);
+    if (!number) {
+      return array;
+    }
+    remove_result_files(lane, *number + 1);
+    if (!array) {
+      first = std::move(array).error();
+      return array_of({});  // The other files are removed as well.
+    }
+    return array;
+  });
+  if (value && !first) {
+    return *std::move(value);
+  }
+  return failed_reply(lane, TaskFailure(first ? *std::move(first) : std::move(value).error()));
+}
+
+/// Removes the next files, up to number `end` or to one that is missing.
+void TaskPool::remove_result_files(Lane& lane, std::optional<std::uint64_t> end) {
+  while (!lane.results.empty() && (!end || lane.next_result < *end)) {
+    const Status removed = os_.unlink(lane.results + std::to_string(lane.next_result));
+    if (!removed && !end) {
+      return;
+    }
+    ++lane.next_result;
+  }
 }
 
 /// What the first message of a worker has failed with. If shared arguments have not arrived, the
@@ -962,6 +1068,7 @@ void TaskPool::bury(Lane& lane, const WorkerGroup::Reaped& reaped) {
                           : error_about(fate.code, death_of(reaped));
   }));
   lane.group.remove(lane.worker());
+  static_cast<void>(os::had_memory([&] { remove_result_files(lane, std::nullopt); }));
   TaskList others;
   bool is_running = true;
   for (Flight& flight : lane.in_flight) {

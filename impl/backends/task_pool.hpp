@@ -9,7 +9,9 @@
 // queue.
 #pragma once
 
+#include <cstdint>
 #include <deque>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -67,6 +69,8 @@ class TaskPool {
   TaskPool& operator=(const TaskPool&) = delete;
   ~TaskPool();
 
+  /// Puts large blocks into files. This pool must outlive it.
+  Writer writer();
   Result<GroupPtr> begin(const TypedFunction& function,
                          std::optional<Writer> shared,
                          std::optional<TaskOptions> options);
@@ -105,10 +109,16 @@ class TaskPool {
     /// one that exceeds its timeout, may be over just before its worker is killed.
     bool can_take(const TaskGroup& next) const noexcept;
 
+    std::optional<std::uint64_t> result_number(const Reduction& reduction) const;
+
     WorkerGroup group;  ///< One.
     unsigned number;    ///< Of its worker; no other lane has it.
     std::deque<Flight> in_flight;
     std::set<std::uint64_t> shared;  ///< Groups; it has their shared arguments.
+    /// What the names of the files begin with in which it returns large results. Empty: in none.
+    std::string results;
+    bool knows_results = false;
+    std::uint64_t next_result = 0;  ///< The number of the next file.
     std::size_t given = 0;
     std::size_t depth = 1;  ///< How many tasks it may have.
     os::Instant front_since{};
@@ -120,6 +130,9 @@ class TaskPool {
   };
 
   Status prepare() LASTREF_REQUIRES(*monitor_);
+  Status prepare_once();
+  Result<Array> publish(MapMode mode, const std::function<Status(os::Fd)>& write);
+  Result<std::optional<Array>> store(os::Bytes block);
   Status choose_object(const TypedFunction& function) LASTREF_REQUIRES(*monitor_);
   Status check_process() const;
   Result<SharedArguments> parts_of(TaskReply reply);
@@ -133,6 +146,7 @@ class TaskPool {
   Lane* free_lane_for(const TaskGroup& group);
   void give(Lane& lane, TaskList one);
   Status send(Lane& lane, const std::string& function, ArgumentList& arguments, Flight& flight);
+  Status send_results_path(Lane& lane);
   void flush(Lane& lane);
   void kill(Lane& lane, Error fate);
   void expire();
@@ -141,6 +155,8 @@ class TaskPool {
   void act(Lane& lane, const os::PollItem* items);
   void read(Lane& lane);
   Status handle(Lane& lane, const Message& message);
+  TaskReply reply_of(Lane& lane, os::Bytes results);
+  void remove_result_files(Lane& lane, std::optional<std::uint64_t> end);
   TaskReply failed_reply(Lane& lane, TaskFailure failure);
   void retire(Lane& lane);
   void bury(Lane& lane, const WorkerGroup::Reaped& reaped);

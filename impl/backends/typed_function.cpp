@@ -3,12 +3,15 @@
 #include <charconv>
 #include <map>
 
+#include <lastref/npy.hpp>
+#include <lastref/owners.hpp>
 #include <lastref/task.hpp>
 #include <lastref/typed_function.hpp>
 
 #include "impl/backends/typed_call.hpp"
 #include "impl/os/kernel_os_objects.hpp"
 #include "impl/os/wire.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref {
 namespace {
@@ -24,6 +27,60 @@ struct Received {
   std::map<std::int64_t, SharedArguments> shared;
   std::string loader;  ///< Id of the loader of the state.
   std::shared_ptr<void> state;
+  std::string results;  ///< What the names of its files of results begin with; empty: none.
+  std::uint64_t result_size_max = 0;
+  std::uint64_t next_result = 0;
+};
+
+/// The files of one call for its large results. The parent removes them, unless the call fails.
+/// What cannot be put into a file travels through the pipe.
+class ResultFiles {
+ public:
+  ResultFiles(os::Os& os, Received& received) noexcept
+      : os_(os), received_(received), first_(received.next_result) {}
+  ResultFiles(const ResultFiles&) = delete;
+  ResultFiles& operator=(const ResultFiles&) = delete;
+  ~ResultFiles() {
+    static_cast<void>(os::had_memory([&] {
+      while (received_.next_result > first_) {
+        remove_last();
+      }
+    }));
+  }
+
+  /// The array in a file; none if it is small.
+  Result<std::optional<Array>> store(const Array& array) {
+    const bool is_plain = array.is_c_contiguous() || array.is_f_contiguous();
+    if (received_.results.empty() || array.nbytes() <= received_.result_size_max || !is_plain ||
+        array.memory()->file() || array.dtype().has_object()) {
+      return std::optional<Array>();
+    }
+    const std::string path = path_of(received_.next_result);
+    auto file = os::open_file(os_, path, {.write = true, .create = true});
+    if (!file) {
+      return std::optional<Array>();
+    }
+    ++received_.next_result;
+    if (write_npy(os_, file->get(), array) && file->close()) {
+      if (auto map = map_npy(os_, path, MapMode::read_write)) {
+        return std::optional(*std::move(map));
+      }
+    }
+    remove_last();
+    return std::optional<Array>();
+  }
+
+  void keep() noexcept { first_ = received_.next_result; }
+
+ private:
+  std::string path_of(std::uint64_t number) const {
+    return received_.results + std::to_string(number);
+  }
+  void remove_last() { static_cast<void>(os::discard(os_, path_of(--received_.next_result))); }
+
+  os::Os& os_;
+  Received& received_;
+  std::uint64_t first_;
 };
 
 /// Of the digits of a build id. Each task carries them.
@@ -62,7 +119,10 @@ Status load_state(Received& received, const std::string& id) {
 }
 
 /// {group or 0, id of the state's loader, own arguments, arrays...}
-Result<Value> call(const TypedFunction& function, Received& received, const Arguments& arguments) {
+Result<Value> call(const TypedFunction& function,
+                   Received& received,
+                   os::Os& os,
+                   const Arguments& arguments) {
   LASTREF_TRY(group, arguments.as<std::int64_t>(0));
   LASTREF_TRY(loader, arguments.as<std::string>(1));
   const auto* own = arguments[2].get_if<ByteString>();
@@ -76,16 +136,32 @@ Result<Value> call(const TypedFunction& function, Received& received, const Argu
   if (const auto found = received.shared.find(group); found != received.shared.end()) {
     with.shared = &found->second;
   }
-  Writer result;
+  ResultFiles files(os, received);
+  Writer result([&](os::Bytes block) -> Result<std::optional<Array>> {
+    LASTREF_TRY(array, backends::array_of(block));
+    return files.store(array);
+  });
   LASTREF_CHECK(function.body()(with, result));
+  LASTREF_CHECK(result.stored());
   if (result.arrays().empty()) {
     return Value(std::move(result.bytes()));
   }
   List all{Value(std::move(result.bytes()))};
   for (Array& array : result.arrays()) {
-    all.emplace_back(std::move(array));
+    LASTREF_TRY(stored, files.store(array));
+    all.emplace_back(stored.value_or(array));
   }
+  files.keep();
   return Value(std::move(all));
+}
+
+/// {path, bytes}
+Result<Value> set_results(Received& received, const Arguments& arguments) {
+  LASTREF_TRY(path, arguments.as<std::string>(0));
+  LASTREF_TRY(size, arguments.as<std::int64_t>(1));
+  received.results = std::move(path);
+  received.result_size_max = static_cast<std::uint64_t>(size);
+  return Value();
 }
 
 /// {group, shared arguments, arrays...}
@@ -109,12 +185,14 @@ TypedFunction::TypedFunction(std::string_view its_name,
                              Body its_body,
                              Loader its_loader,
                              const std::type_info* its_state,
-                             Init its_init) noexcept
+                             Init its_init,
+                             bool may_return_blocks) noexcept
     : name_(its_name),
       body_(its_body),
       loader_(its_loader),
       state_(its_state),
       init_(its_init),
+      may_return_blocks_(may_return_blocks),
       next_(newest().load()) {
   while (!newest().compare_exchange_weak(next_, this)) {
   }
@@ -167,17 +245,20 @@ std::shared_ptr<const Functions> typed_functions(const std::function<void()>& be
   add(backends::share_function, [received](const TaskContext&, const Arguments& arguments) {
     return share(*received, arguments);
   });
+  add(backends::results_function, [received](const TaskContext&, const Arguments& arguments) {
+    return set_results(*received, arguments);
+  });
   add(backends::forget_function, [received](const TaskContext&, const Arguments& arguments) {
     return forget(*received, arguments);
   });
   for (const TypedFunction* each = TypedFunction::first(); each != nullptr; each = each->next()) {
     if (each->body() != nullptr) {
       add(each->id(),
-          [each, received, before_each](const TaskContext&, const Arguments& arguments) {
+          [each, received, before_each](const TaskContext& context, const Arguments& arguments) {
             if (before_each) {
               before_each();
             }
-            return call(*each, *received, arguments);
+            return call(*each, *received, *context.session.os, arguments);
           });
     }
   }

@@ -235,9 +235,13 @@ Status Sent::arrived() {
 Result<Sent> ForwardReducer::reduce(const Array& array) {
   return os::within_memory("an array", [&]() -> Result<Sent> {
     if (file_of(array) != nullptr) {
-      return reduce_mapped(array);
+      LASTREF_TRY(sent, reduce_mapped(array));
+      if (sent) {
+        return *std::move(sent);
+      }
     }
-    const bool is_copy_on_write = array.memory()->origin() == Origin::file_map;
+    const std::optional<FileMap>& file = array.memory()->file();
+    const bool is_copy_on_write = file && file->mode == MapMode::copy_on_write;
     const std::uint64_t size = std::min<std::uint64_t>(array.nbytes(), array.bounds().size());
     if (!resources_ || is_copy_on_write || array.dtype().has_object() || !options_.max_nbytes ||
         size <= *options_.max_nbytes) {
@@ -248,12 +252,12 @@ Result<Sent> ForwardReducer::reduce(const Array& array) {
   });
 }
 
-Result<Sent> ForwardReducer::reduce_mapped(const Array& array) {
+/// None if its file cannot be found any more.
+Result<std::optional<Sent>> ForwardReducer::reduce_mapped(const Array& array) {
   LASTREF_TRY(view, reduce_view(os_, array));
   if (!view) {
-    report(2,
-           [&] { return "sends by value, because another file has the path, " + text_of(array); });
-    return reduce_by_value(array);
+    report(2, [&] { return "another file has the path of an array " + text_of(array); });
+    return std::optional<Sent>();
   }
   std::optional<Reference> reference;
   if (receiver_ && receiver_->is_temporary(view->filename)) {
@@ -265,9 +269,9 @@ Result<Sent> ForwardReducer::reduce_mapped(const Array& array) {
     view->unlink = true;
   }
   const bool ownership_transfers = reference && !references_->is_attributed();
-  return Sent{.reduction = *std::move(view),
-              .reference = std::move(reference),
-              .ownership_transfers = ownership_transfers};
+  return std::optional(Sent{.reduction = *std::move(view),
+                            .reference = std::move(reference),
+                            .ownership_transfers = ownership_transfers});
 }
 
 /// A reference to the file of an array that was sent before, if it still exists.

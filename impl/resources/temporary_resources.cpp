@@ -398,6 +398,26 @@ auto TemporaryResources::folder_of(Context& context) -> Attempted<std::shared_pt
   return folder;
 }
 
+/// Whether files can be made in the context.
+Status TemporaryResources::check_open(const Context& context) const {
+  if (!context.is_open) {
+    return context_closed_error(context.id);
+  }
+  return shared_->is_at_exit ? Status(exiting_error(context.id)) : ok();
+}
+
+Result<std::string> TemporaryResources::make_folder() {
+  return os::within_memory("a folder", [&]() -> Result<std::string> {
+    LASTREF_TRY(guard, enter_process());
+    LASTREF_TRY(context, current());
+    const os::MonitorLock held(*monitor_);
+    LASTREF_CHECK(check_open(*context));
+    auto folder = folder_of(*context);
+    return folder ? Result<std::string>((*folder)->resource.name)
+                  : failure(static_cast<Error&&>(folder.error()));
+  });
+}
+
 /// Creates the file under another name, and registers it under its own name with its identity, so
 /// that another file is never taken for it. Called with the monitor held: if another call releases
 /// the folder, its files are counted by then.
@@ -462,12 +482,7 @@ auto TemporaryResources::attempt(Context& context, const std::function<Status(os
   os::PathAt whole(os::Fd::none, name);
   {
     const os::MonitorLock held(*monitor_);
-    if (!context.is_open) {
-      return context_closed_error(context.id);
-    }
-    if (shared_->is_at_exit) {
-      return exiting_error(context.id);
-    }
+    LASTREF_CHECK(check_open(context));
     auto made = folder_of(context);
     if (!made) {
       return tl::unexpected(std::move(made).error());

@@ -31,6 +31,7 @@
 #include <cstring>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <ranges>
 #include <span>
@@ -48,9 +49,17 @@ namespace lastref {
 template <typename T>
 struct Codec;
 
+/// Puts a block of bytes into a file, for a Writer: an array of the bytes, or none if the block is to
+/// travel with the other bytes.
+using StoreBlock = std::function<Result<std::optional<Array>>(std::span<const std::byte> block)>;
+
 /// Collects the bytes of values, and arrays that travel next to them.
 class Writer {
  public:
+  Writer() = default;
+  /// A container is put where `store` puts it if its elements are written as their bytes.
+  explicit Writer(StoreBlock store) : store_(std::move(store)) {}
+
   /// Appends values, in this order.
   template <typename... Values>
   void write(const Values&... values) {
@@ -60,15 +69,45 @@ class Writer {
   void raw(std::span<const std::byte> bytes) {
     bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
   }
+  /// Appends a number of elements, and their bytes.
+  void block(std::size_t count, std::span<const std::byte> bytes) {
+    if (store_ && stored_) {
+      auto array = store_(bytes);
+      if (!array) {
+        stored_ = failure(std::move(array).error());
+        return;
+      }
+      if (*array) {
+        write(stored_block);
+        attach(**std::move(array));
+        return;
+      }
+    }
+    write(std::uint64_t{count});
+    raw(bytes);
+  }
   /// Appends an array, which travels through its file if it is large or has one.
   void attach(Array array) { arrays_.push_back(std::move(array)); }
 
   std::vector<std::byte>& bytes() noexcept { return bytes_; }
   std::vector<Array>& arrays() noexcept { return arrays_; }
+  /// The first error of a block that could not be stored. Then what was written is not whole.
+  const Status& stored() const noexcept { return stored_; }
+
+  /// In the place of the number of elements: they are in the next array.
+  static constexpr std::uint64_t stored_block = std::numeric_limits<std::uint64_t>::max();
 
  private:
+  StoreBlock store_;
+  Status stored_ = ok();
   std::vector<std::byte> bytes_;
   std::vector<Array> arrays_;
+};
+
+/// The bytes of elements.
+struct Block {
+  std::span<const std::byte> bytes;
+  std::optional<Array> keeper = {};  ///< Keeps the bytes, if they are those of an array.
 };
 
 /// Takes values from the front of bytes, and arrays in the order in which they were attached.
@@ -92,15 +131,33 @@ class Reader {
     }
     return std::exchange(bytes_, bytes_.subspan(size)).first(size);
   }
-  /// Returns a number of elements that follow, each of `size_min` bytes or more.
+  /// Returns a number of elements that follow, each of one byte or more.
   ///
   /// Errors          bad_message: there are fewer bytes.
-  Result<std::size_t> count(std::size_t size_min = 1) {
+  Result<std::size_t> count() {
     LASTREF_TRY(count, read<std::uint64_t>());
-    if (count > bytes_.size() / size_min) {
+    if (count > bytes_.size()) {
       return failure(std::errc::bad_message, "more elements than bytes");
     }
     return static_cast<std::size_t>(count);
+  }
+  /// Returns the bytes of elements of `size` bytes, which `Writer::block` wrote.
+  ///
+  /// Errors          bad_message: there are fewer, or no whole number of elements.
+  Result<Block> block(std::size_t size) {
+    LASTREF_TRY(count, read<std::uint64_t>());
+    if (count == Writer::stored_block) {
+      LASTREF_TRY(array, attached());
+      if (!array.is_c_contiguous() || array.nbytes() % size != 0) {
+        return failure(std::errc::bad_message, "an array that is no block of elements");
+      }
+      return Block{.bytes = {array.data(), array.nbytes()}, .keeper = std::move(array)};
+    }
+    if (count > bytes_.size() / size) {
+      return failure(std::errc::bad_message, "more elements than bytes");
+    }
+    LASTREF_TRY(bytes, raw(static_cast<std::size_t>(count) * size));
+    return Block{.bytes = bytes};
   }
   /// Returns the next array.
   ///
@@ -228,10 +285,10 @@ struct Codec<T> {
   };
 
   static void write(Writer& to, const T& values) {
-    to.write(std::uint64_t{std::ranges::size(values)});
     if constexpr (is_one_block) {
-      to.raw(std::as_bytes(std::span(values)));
+      to.block(std::ranges::size(values), std::as_bytes(std::span(values)));
     } else {
+      to.write(std::uint64_t{std::ranges::size(values)});
       for (const auto& each : values) {
         if constexpr (std::same_as<Each, typename T::value_type>) {
           Codec<Each>::write(to, each);
@@ -245,11 +302,10 @@ struct Codec<T> {
   static Result<T> read(Reader& from) {
     T values{};
     if constexpr (is_one_block) {
-      LASTREF_TRY(count, from.count(sizeof(Each)));
-      LASTREF_TRY(bytes, from.raw(count * sizeof(Each)));
-      values.resize(count);
-      if (count > 0) {
-        std::memcpy(std::ranges::data(values), bytes.data(), bytes.size());
+      LASTREF_TRY(block, from.block(sizeof(Each)));
+      if (!block.bytes.empty()) {
+        values.resize(block.bytes.size() / sizeof(Each));
+        std::memcpy(std::ranges::data(values), block.bytes.data(), block.bytes.size());
       }
     } else {
       LASTREF_TRY(count, from.count());

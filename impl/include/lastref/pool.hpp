@@ -87,8 +87,10 @@ struct PoolOptions {
   /// OMP_NUM_THREADS and the like, in the environment of workers.
   std::optional<unsigned> threads_per_worker = {};
   Host host = {};
-  TaskOptions tasks = {};      ///< For tasks without options of their own.
-  ForwardOptions arrays = {};  ///< How untyped arrays travel.
+  TaskOptions tasks = {};  ///< For tasks without options of their own.
+  /// How arrays travel. Elements of containers that are more than `max_nbytes`, and are written as
+  /// their bytes, travel through files as well; so do such results.
+  ForwardOptions arrays = {};
   TemporaryResourcesOptions temporary = {};
 };
 
@@ -115,6 +117,8 @@ class Tasks {
   /// Tasks that are not finished run on, and their results are dropped.
   ~Tasks();
 
+  /// For the arguments of a task.
+  Writer writer() const;
   Status add(std::size_t index, Writer own);
   /// Whether another task would be sent soon.
   bool is_hungry() const;
@@ -272,7 +276,7 @@ class Completed {
   /// Elements for which a worker may be free soon.
   Status send() {
     while (next_ != std::ranges::end(range_) && tasks_->is_hungry()) {
-      Writer own;
+      Writer own = tasks_->writer();
       Typed::template write<parameters_of<f> - 1>(own, static_cast<const Element&>(*next_));
       LASTREF_CHECK(tasks_->add(count_, std::move(own)));
       ++count_;
@@ -341,7 +345,7 @@ class Pool {
     using Typed = TypedCall<f, states, 0>;
     return Future<ResultOf<f>>(result_within_memory("a task", [&]() -> Result<Tasks> {
       LASTREF_TRY(tasks, begin(Typed::registered, std::nullopt, std::nullopt));
-      Writer own;
+      Writer own = tasks.writer();
       [&]<std::size_t... index>(std::index_sequence<index...>) {
         Typed::template write<states>(
             own, as<std::remove_cvref_t<ParameterOf<f, states + index>>>(arguments)...);
@@ -396,6 +400,7 @@ class Pool {
     return argument;
   }
 
+  Writer writer() const;
   Result<Tasks> begin(const TypedFunction& function,
                       std::optional<Writer> shared,
                       std::optional<TaskOptions> options);
@@ -412,7 +417,7 @@ class Pool {
     Result<Tasks> tasks = result_within_memory("a call", [&] {
       std::optional<Writer> common;
       if constexpr (shared > 0) {
-        common.emplace();
+        common.emplace(writer());
         [&]<std::size_t... index>(std::index_sequence<index...>) {
           Typed::template write<states>(
               *common,

@@ -128,8 +128,8 @@ class ForwardReducer {
   ~ForwardReducer();
 
   /// Sends an array of a mapped file as a view of that file; by value if it was mapped
-  /// copy-on-write, or if its path does not refer to the file any more. Sends an array larger than
-  /// max_nbytes as a new file; the array has one such file during its life, however often it is
+  /// copy-on-write; as an array of no file if its path does not refer to the file any more. Sends
+  /// an array larger than max_nbytes as a new file; the array has one such file during its life, however often it is
   /// sent. Sends all other arrays by value. A broadcast view counts as the bytes that it spans.
   ///
   /// Errors          those of TemporaryResources::publish, hold and status_at. Nothing of the
@@ -158,7 +158,7 @@ class ForwardReducer {
   struct ReleaseQueue;
   struct State;
 
-  Result<Sent> reduce_mapped(const Array& array);
+  Result<std::optional<Sent>> reduce_mapped(const Array& array);
   Result<Sent> reduce_large(const Array& array);
   Result<std::optional<Reference>> lend_cached(const Array& array,
                                                std::shared_ptr<const TemporaryFile>& file);

@@ -111,6 +111,14 @@ class TemporaryResources {
   /// Crossings       those of temp_dir, once per context.
   Result<TempFolder> resolve_temp_folder_name();
 
+  /// Returns the path of that folder, which exists and is registered then. Files that other
+  /// processes put into it are deleted with it.
+  ///
+  /// Errors          as publish.
+  /// Crossings       those of temp_dir; make_folder, open, status, status_at. The folder is
+  ///                 registered before make_folder.
+  Result<std::string> make_folder();
+
   /// Creates a file in the folder of the current context; `write` writes its contents. The file has
   /// mode 0600, its folder has mode 0700, and both belong to this user from their creation. After
   /// an error nothing remains: no file and no counted name.
@@ -167,6 +175,7 @@ class TemporaryResources {
   Result<CallGuard> enter_process() const;
   Result<ContextPtr> current();
 
+  Status check_open(const Context& context) const LASTREF_REQUIRES(*monitor_);
   Status choose(Context& context) LASTREF_REQUIRES(*monitor_);
   void take_back(Context& context) LASTREF_REQUIRES(*monitor_);
   Attempted<std::shared_ptr<Folder>> folder_of(Context& context) LASTREF_REQUIRES(*monitor_);

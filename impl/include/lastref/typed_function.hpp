@@ -59,7 +59,8 @@ class TypedFunction {
                 Body its_body,
                 Loader its_loader,
                 const std::type_info* its_state,
-                Init its_init) noexcept;
+                Init its_init,
+                bool may_return_blocks = false) noexcept;
   TypedFunction(const TypedFunction&) = delete;
   TypedFunction& operator=(const TypedFunction&) = delete;
   ~TypedFunction() = default;
@@ -75,6 +76,8 @@ class TypedFunction {
   Loader loader() const noexcept { return loader_; }
   /// The type of the state that it takes or loads; null if none.
   const std::type_info* state() const noexcept { return state_; }
+  /// Whether its results may be large.
+  bool may_return_blocks() const noexcept { return may_return_blocks_; }
 
   /// All of this process are in one list.
   static const TypedFunction* first() noexcept;
@@ -86,6 +89,7 @@ class TypedFunction {
   Loader loader_;
   const std::type_info* state_;
   Init init_;
+  bool may_return_blocks_;
   const TypedFunction* next_;
 };
 
@@ -118,6 +122,10 @@ struct Unwrapped<Result<T>> {
 template <auto f>
 using ResultOf = typename Unwrapped<
     std::remove_cvref_t<typename Signature<std::remove_cv_t<decltype(f)>>::Return>>::Type;
+
+template <typename R>
+inline constexpr bool may_be_large =
+    !std::is_void_v<R> && !std::is_enum_v<R> && !PlainBytes<R> && !std::is_same_v<R, bool>;
 
 template <auto f>
 inline constexpr std::size_t parameters_of =
@@ -177,7 +185,7 @@ class TypedCall {
   }
 
   static inline const TypedFunction registered{
-      name_of_function<f>(), &run, nullptr, state_type(), &init_here};
+      name_of_function<f>(), &run, nullptr, state_type(), &init_here, may_be_large<ResultOf<f>>};
 
  private:
   template <typename T>
@@ -195,7 +203,7 @@ class TypedCall {
       }
       if (!with.shared->decoded) {
         LASTREF_TRY(values, decode<Shared>(Reader(with.shared->bytes, with.shared->arrays)));
-        with.shared->decoded = std::make_shared<Shared>(std::move(values));
+        *with.shared = {.decoded = std::make_shared<Shared>(std::move(values))};
       }
       return static_cast<Shared*>(with.shared->decoded.get());
     }

@@ -177,6 +177,52 @@ TEST(TypedCodec, arrays_travel_next_to_the_bytes_in_their_order) {
   EXPECT_TRUE(failed_with(decode<Array>(to.bytes()), std::errc::bad_message));
 }
 
+TEST(TypedCodec, blocks_that_are_stored_elsewhere_travel_as_arrays) {
+  std::vector<Array> stored;
+  const auto store = [&](std::span<const std::byte> block) -> Result<std::optional<Array>> {
+    if (block.size() < 8) {
+      return std::optional<Array>();
+    }
+    auto array = Array::zeros(dtype_of<std::byte>().value(), {block.size()}).value();
+    std::ranges::copy(block, array.mutable_data().value());
+    stored.push_back(array);
+    return std::optional(array);
+  };
+  Writer to(store);
+  const std::vector<std::string> texts = {"a", "twelve bytes", "", "eight..."};
+  to.write(texts, 7);
+  EXPECT_THAT(stored, testing::SizeIs(2));
+  Reader from(to.bytes(), to.arrays());
+  EXPECT_EQ(from.read<std::vector<std::string>>().value(), texts);
+  EXPECT_EQ(from.read<int>().value(), 7);
+  EXPECT_TRUE(from.finish());
+  EXPECT_TRUE(failed_with(decode<std::vector<std::string>>(to.bytes()), std::errc::bad_message));
+}
+
+TEST(TypedCodec, stored_blocks_have_a_whole_number_of_adjacent_elements) {
+  Writer to;
+  to.write(Writer::stored_block);
+  const auto read = [&](const Array& array) {
+    return decode<std::vector<int>>(Reader(to.bytes(), std::span(&array, 1)));
+  };
+  const auto bytes = Array::zeros(dtype_of<std::byte>().value(), {8}).value();
+  EXPECT_EQ(read(bytes).value(), std::vector({0, 0}));
+  const std::array odd = {Slice{.stop = 7}};
+  EXPECT_TRUE(failed_with(read(bytes.slice(odd).value()), std::errc::bad_message));
+  const std::array every_second = {Slice{.step = 2}};
+  EXPECT_TRUE(failed_with(read(bytes.slice(every_second).value()), std::errc::bad_message));
+}
+
+TEST(TypedCodec, a_block_that_cannot_be_stored_fails_the_writer) {
+  Writer to([](std::span<const std::byte>) -> Result<std::optional<Array>> {
+    return failure(std::errc::no_space_on_device, "a file");
+  });
+  to.write(7);
+  EXPECT_TRUE(to.stored());
+  to.write(std::string("abc"));
+  EXPECT_TRUE(failed_with(to.stored(), std::errc::no_space_on_device));
+}
+
 TEST(ResultOfNoValue, throws_a_failure_that_describes_the_error) {
   const Result<int> result = failure(std::errc::permission_denied, "a file", Call::open);
   const Status status = status_of(result);
