@@ -22,6 +22,7 @@
 #include <benchmark/benchmark.h>
 
 #include <lastref/parallel.hpp>
+#include <lastref/typed_function.hpp>
 #include <lastref/worker.hpp>
 
 #include "bench/comparison.hpp"
@@ -31,6 +32,7 @@
 #include "bench/shm_folder.hpp"
 #include "bench/times.hpp"
 #include "bench/tree.hpp"
+#include "bench/two_tasks.hpp"
 
 namespace {
 
@@ -62,7 +64,7 @@ Result<Value> say_and_wait(const lastref::TaskContext&, std::span<const Value> a
 
 const std::shared_ptr<const lastref::Functions>& functions() {
   static const std::shared_ptr<const lastref::Functions> all = [] {
-    auto made = std::make_shared<lastref::Functions>();
+    auto made = std::make_shared<lastref::Functions>(*lastref::typed_functions());
     lastref::bench::add_noop(*made);
     const lastref::Status added = made->add("say_and_wait", say_and_wait);
     LASTREF_ASSERT(added.has_value());
@@ -242,6 +244,9 @@ int main(int argc, char** argv) try {
   lastref::os::KernelOs os({.program = lastref::this_program});
   const std::vector<std::string> arguments(argv, argv + argc);
   if (const auto code = lastref::run_if_spawned(os, *functions(), arguments)) {
+    return *code;
+  }
+  if (const auto code = lastref::bench::run_two_tasks(arguments)) {
     return *code;
   }
   lastref::bench::slowness();  // Ends this program here if a variable is invalid.

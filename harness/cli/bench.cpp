@@ -14,7 +14,7 @@ std::vector<std::string> arguments_of(const BenchOptions& options) {
     // The smaller sizes use the same code.
     arguments.emplace_back(
         "--benchmark_filter=-/1000000000/|/100000000/|bytes:(4096|1048576)/|dead_process/200000|"
-        "scaling/|on_one_processor/(one|a_|start)");
+        "scaling/|on_one_processor/(one|a_|start)|tiny_tasks_[a-z]+/10000/");
     arguments.emplace_back("--benchmark_min_time=0.003");
   }
   if (!options.filter.empty()) {

@@ -140,11 +140,12 @@ constexpr std::array doors = {
 constexpr std::string_view at_libfiu = "harness/instrument/instrumented_os.cpp";
 
 /// Libraries whose headers end in .h, as the kernel's do.
-constexpr std::array<std::string_view, 10> not_the_kernel = {"cxxabi.h",
+constexpr std::array<std::string_view, 11> not_the_kernel = {"cxxabi.h",
                                                              "gtest/",
                                                              "gmock/",
                                                              "rapidcheck",
                                                              "benchmark/",
+                                                             "oneapi/",
                                                              "fmt/",
                                                              "fnmatch.h",
                                                              "sanitizer/",
