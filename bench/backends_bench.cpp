@@ -147,7 +147,7 @@ void one_task_a_message(benchmark::State& state, BackendKind kind) {
   warm_calls(state, kind, 1, "each");
 }
 
-/// In threads and in the caller, batches have one task.
+/// In the caller, batches have one task.
 void automatic_batches(benchmark::State& state, BackendKind kind) {
   warm_calls(state, kind, std::nullopt, "auto");
 }

@@ -1,9 +1,11 @@
 // The backends that run tasks in their own process.
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include <lastref/backend.hpp>
 
+#include "impl/backends/auto_batching.hpp"
 #include "impl/backends/pool_future.hpp"
 #include "impl/backends/pool_slot.hpp"
 #include "impl/backends/thread_pool.hpp"
@@ -69,6 +71,7 @@ struct ThreadingBackend::State {
       : session(std::move(its_session)),
         functions(std::move(its_functions)),
         token(session.os->process_token()),
+        batching(*session.os),
         slot(*session.os) {}
 
   Status check_process() const {
@@ -81,6 +84,7 @@ struct ThreadingBackend::State {
       return Configured{.n_jobs = 1,
                         .fallback = std::make_shared<SequentialBackend>(session, functions)};
     }
+    batching.restart();
     LASTREF_TRY(started, backends::ThreadPool::start(session, functions, n_jobs));
     pool = std::move(started);
     return Configured{.n_jobs = n_jobs};
@@ -90,6 +94,8 @@ struct ThreadingBackend::State {
   std::shared_ptr<const Functions> functions;
   std::uint64_t token;     ///< Of its process.
   BackendOptions options;  // Changed only by the owner of the slot.
+  std::atomic<int> verbose = 0;
+  backends::AutoBatching batching;
   backends::PoolSlot<backends::ThreadPool> slot;
 };
 
@@ -113,6 +119,7 @@ Result<Configured> ThreadingBackend::configure(const BackendOptions& options) {
     LASTREF_CHECK(check(state_));
     return state_->slot.replace([&](auto& pool) {
       state_->options = options;
+      state_->verbose = options.verbose;
       return state_->start(pool);
     });
   });
@@ -145,6 +152,16 @@ Status ThreadingBackend::terminate() {
     static_cast<void>(configured);
     return ok();
   });
+}
+
+std::size_t ThreadingBackend::compute_batch_size() {
+  return check(state_) ? state_->batching.compute_batch_size(state_->verbose) : 1;
+}
+
+void ThreadingBackend::batch_completed(std::size_t size, std::chrono::nanoseconds duration) {
+  if (check(state_)) {
+    state_->batching.batch_completed(size, duration);
+  }
 }
 
 Result<Configured> ThreadingBackend::abort_everything(bool ensure_ready) {

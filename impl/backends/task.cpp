@@ -14,6 +14,7 @@
 #include <lastref/tracker_client.hpp>
 
 #include "impl/backends/exceptions.hpp"
+#include "impl/backends/pool_future.hpp"
 #include "impl/backends/typed_call.hpp"
 #include "impl/os/within_memory.hpp"
 
@@ -268,21 +269,22 @@ void protect(Value& value) noexcept {
 Outcome<List> call_each(const Functions& functions,
                         const TaskContext& context,
                         Batch& batch,
-                        const std::function<void()>& after_each) {
+                        const std::function<bool()>& after_each) {
   List results;
   results.reserve(batch.size());
   for (Task& task : batch) {
     std::ranges::for_each(task.arguments, protect);
     Outcome<Value> result =
         call_safely(functions, context, task, {.number = results.size() + 1, .of = batch.size()});
-    if (after_each) {
-      after_each();
-    }
+    const bool goes_on = !after_each || after_each();
     if (!result) {
       return tl::unexpected<TaskFailure>(std::move(result).error());
     }
     results.push_back(*std::move(result));
     task.arguments.clear();
+    if (!goes_on && results.size() < batch.size()) {
+      return backends::canceled_outcome();
+    }
   }
   return results;
 }
@@ -292,7 +294,7 @@ Outcome<List> call_each(const Functions& functions,
 Outcome<List> call_all(const Functions& functions,
                        const TaskContext& context,
                        Batch batch,
-                       const std::function<void()>& after_each) {
+                       const std::function<bool()>& after_each) {
   Outcome<List> outcome;
   // Only the results can lack memory here.
   if (auto thrown = backends::catch_as_failure(

@@ -61,7 +61,8 @@ void ThreadPool::run() {
       job = std::move(queue_.front());
       queue_.pop_front();
     }
-    job.future->finish(call_all(*functions_, {.session = session_}, std::move(job.batch)));
+    job.future->finish(call_all(
+        *functions_, {.session = session_}, std::move(job.batch), [this] { return !ending_; }));
   }
 }
 

@@ -1,6 +1,7 @@
 // thread_pool: batches in threads of this process, in the order in which they were submitted.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -24,7 +25,7 @@ class ThreadPool {
 
   /// Errors          operation_canceled: it was ended.
   Outcome<FuturePtr> submit(Batch batch, Callback callback);
-  /// Cancels waiting batches, and waits for running ones. May be called again.
+  /// Cancels waiting tasks, and waits for running ones. May be called again.
   void end();
   bool is_mine(os::Pid thread) const;
 
@@ -43,7 +44,7 @@ class ThreadPool {
   std::unique_ptr<os::Monitor> monitor_;
   std::shared_ptr<FuturesHome> home_;
   std::deque<Job> queue_ LASTREF_GUARDED_BY(*monitor_);
-  bool ending_ LASTREF_GUARDED_BY(*monitor_) = false;
+  std::atomic<bool> ending_ = false;  ///< Set with the monitor.
   std::vector<os::Pid> ids_ LASTREF_GUARDED_BY(*monitor_);
   std::vector<std::unique_ptr<os::Thread>> threads_;
 };

@@ -247,7 +247,10 @@ class Worker {
       return {MessageKind::failed, backends::encode_failure(TaskFailure(batch.error()))};
     }
     const Outcome<List> outcome =
-        call_all(functions_, {.session = session_}, *std::move(batch), [&] { check_process(); });
+        call_all(functions_, {.session = session_}, *std::move(batch), [&] {
+          check_process();
+          return true;
+        });
     if (!outcome) {
       return {MessageKind::failed, backends::encode_failure(outcome.error())};
     }

@@ -201,6 +201,7 @@ Result<unsigned> pool_n_jobs(os::Os& os, std::optional<int> n_jobs);
 
 /// Runs tasks in threads of this process. Ending it waits for the running tasks.
 ///
+/// Differs         joblib sends threads one task at a time; here small tasks travel in batches.
 /// Source          joblib _parallel_backends.py, ThreadingBackend.
 class ThreadingBackend final : public ParallelBackend {
  public:
@@ -214,6 +215,8 @@ class ThreadingBackend final : public ParallelBackend {
   Outcome<FuturePtr> apply_async(Batch batch, Callback callback) override;
   bool is_ready() const override;
   Status terminate() override;
+  std::size_t compute_batch_size() override;
+  void batch_completed(std::size_t size, std::chrono::nanoseconds duration) override;
   Result<Configured> abort_everything(bool ensure_ready) override;
 
  private:

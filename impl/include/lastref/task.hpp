@@ -204,10 +204,11 @@ Outcome<Value> call_safely(const Functions& functions,
 
 /// Calls the tasks of a batch, up to the first failure. Arrays among the arguments are passed as
 /// read-only, unless they are shared. After each task its arguments are destroyed. `after_each` is
-/// called before that, whatever the outcome of the task.
+/// called before that, whatever the outcome of the task. If it returns false, the next task is not
+/// called: the outcome is operation_canceled.
 Outcome<List> call_all(const Functions& functions,
                        const TaskContext& context,
                        Batch batch,
-                       const std::function<void()>& after_each = {});
+                       const std::function<bool()>& after_each = {});
 
 }  // namespace lastref

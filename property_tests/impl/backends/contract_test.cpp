@@ -23,6 +23,15 @@ class BackendContract : public testing::TestWithParam<BackendKind> {
  protected:
   bool has_pool() const { return GetParam() != BackendKind::sequential; }
 
+  /// Threads wait for running tasks, and those for the mark "go", which is made during the end.
+  void terminate() {
+    std::jthread ending([&] { EXPECT_TRUE(backend->terminate().has_value()); });
+    if (GetParam() == BackendKind::threads) {
+      until([&] { return code_of(backend->apply_async({}, {})) == std::errc::operation_canceled; });
+      fixture.make_mark("go");
+    }
+  }
+
   Fixture fixture;
   std::shared_ptr<ParallelBackend> backend = fixture.make(GetParam());
 };
@@ -186,6 +195,16 @@ TEST_P(BackendContract, no_exceptions_are_told_apart_and_a_batch_is_one_task_at_
   EXPECT_EQ(backend->compute_batch_size(), 1U);
 }
 
+TEST_P(BackendContract, batches_of_a_pool_grow_after_short_ones_and_restart_with_it_B6) {
+  must(backend->configure(fixture.options(2)));
+  for (int starts = 0; starts < 2; ++starts) {
+    backend->batch_completed(1, std::chrono::milliseconds(10));
+    EXPECT_EQ(backend->compute_batch_size(), has_pool() ? 40U : 1U);
+    must(backend->abort_everything(/*ensure_ready=*/true));
+    EXPECT_EQ(backend->compute_batch_size(), 1U);
+  }
+}
+
 TEST_P(BackendContract, what_is_on_its_way_when_it_ends_fails_once_each_B1_B8) {
   if (!has_pool()) {
     return;
@@ -205,13 +224,7 @@ TEST_P(BackendContract, what_is_on_its_way_when_it_ends_fails_once_each_B1_B8) {
   fixture.wait_for_mark("0");
   fixture.wait_for_mark("1");
   const std::size_t before = fixture.folder.names().size();
-  std::jthread ending([&] { EXPECT_TRUE(backend->terminate().has_value()); });
-  if (GetParam() == BackendKind::threads) {
-    // Running tasks are waited for; waiting ones are not begun.
-    until([&] { return code_of(backend->apply_async({}, {})) == std::errc::operation_canceled; });
-    fixture.make_mark("go");
-  }
-  ending.join();
+  terminate();
   EXPECT_EQ(calls, 6);
   EXPECT_EQ(canceled, GetParam() == BackendKind::threads ? 4 : 6);
   for (const FuturePtr& future : futures) {
@@ -219,6 +232,21 @@ TEST_P(BackendContract, what_is_on_its_way_when_it_ends_fails_once_each_B1_B8) {
   }
   fixture.make_mark("go");
   EXPECT_EQ(fixture.folder.names().size(), before + 1);
+}
+
+TEST_P(BackendContract, no_task_of_a_batch_begins_after_the_end_B1_B8) {
+  if (!has_pool()) {
+    return;
+  }
+  must(backend->configure(fixture.options(2)));
+  const auto task = [&](const std::string& name) {
+    return Task{"mark_and_wait", {fixture.mark(name), fixture.mark("go")}};
+  };
+  const FuturePtr future = must_be(backend->apply_async({task("first"), task("second")}, {}));
+  fixture.wait_for_mark("first");
+  terminate();
+  EXPECT_EQ(code_of(future->get()), std::errc::operation_canceled);
+  EXPECT_FALSE(fixture.has_mark("second"));
 }
 
 TEST_P(BackendContract, a_callback_that_would_end_its_own_backend_is_told_so_B1) {
@@ -256,13 +284,7 @@ TEST_P(BackendContract, so_is_a_callback_of_what_was_canceled_B1) {
   }
   fixture.wait_for_mark("0");
   fixture.wait_for_mark("1");
-  std::jthread ending([&] { EXPECT_TRUE(backend->terminate().has_value()); });
-  if (GetParam() == BackendKind::threads) {
-    // Running tasks are waited for. They may end only after terminate has begun.
-    until([&] { return code_of(backend->apply_async({}, {})) == std::errc::operation_canceled; });
-    fixture.make_mark("go");
-  }
-  ending.join();
+  terminate();
   EXPECT_GE(told, 2);
 }
 

@@ -158,7 +158,8 @@ struct Meeting {
 
 const Meeting meetings[] = {
     {"array/array.cpp", {"Array", "WeakArrayKeyMap"}},
-    {"backends/auto_batching.hpp", {"ProcessBackend"}},
+    {"backends/auto_batching.hpp", {"ProcessBackend", "ThreadingBackend"}},
+    {"backends/backends.cpp", {"ThreadingBackend"}},
     {"backends/call.cpp", {"ParallelInProcesses", "ParallelInThreads", "ParallelInTurn"}},
     {"backends/parallel.cpp", {"ParallelInProcesses", "ParallelInThreads", "ParallelInTurn"}},
     {"backends/pool.cpp", {}, "a flag"},
@@ -168,6 +169,7 @@ const Meeting meetings[] = {
     {"backends/process_pool.cpp", {"ProcessBackend", "FutureOfProcesses"}},
     {"backends/task_pool.cpp", {}, "each method checks the process first: see pool_test"},
     {"backends/thread_pool.cpp", {"ThreadingBackend", "FutureOfThreads"}},
+    {"backends/thread_pool.hpp", {"ThreadingBackend"}},
     {"backends/typed_function.cpp", {}, "a list that static initialisation makes"},
     {"cache/entry_store.cpp", {}, "one for each process: see keyed_cache_test"},
     {"cache/file_cache.cpp", {"FileCache", "NaiveCache"}},
