@@ -14,6 +14,7 @@
 #include <lastref/worker.hpp>
 
 #include "impl/backends/pool_future.hpp"
+#include "impl/backends/pool_options.hpp"
 #include "impl/backends/typed_call.hpp"
 #include "impl/os/extend.hpp"
 #include "impl/os/kernel_os_objects.hpp"
@@ -199,8 +200,7 @@ Status TaskPool::check_process() const {
 
 /// What the first call needs. Called with the monitor held by one thread at a time.
 Status TaskPool::prepare() {
-  LASTREF_TRY(wanted,
-              pool_n_jobs(os_, options_.workers ? static_cast<int>(*options_.workers) : -1));
+  LASTREF_CHECK(check(options_));
   if (!has_session_) {
     session_ = Session::lead(os_with(this_program));  // Which a worker is a worker of.
   }
@@ -231,7 +231,7 @@ Status TaskPool::prepare() {
   wake_write_ = os::UniqueFd(os_, ends.write);
   LASTREF_TRY(thread, os_.start_thread([this] { run(); }));
   thread_ = std::move(thread);
-  workers_ = wanted;
+  workers_ = options_.workers.value_or(os_.processors());
   return ok();
 }
 
@@ -273,6 +273,7 @@ Result<GroupPtr> TaskPool::begin(const TypedFunction& function,
                                  std::optional<TaskOptions> options) {
   LASTREF_CHECK(check_process());
   LASTREF_CHECK(shared ? shared->stored() : ok());
+  LASTREF_TRY(accepted, checked(options.value_or(options_.tasks)));
   const TypedFunction* const loader = options_.state.loader();
   if (function.state() != nullptr && (loader == nullptr || *loader->state() != *function.state())) {
     return failure(std::errc::invalid_argument,
@@ -283,7 +284,7 @@ Result<GroupPtr> TaskPool::begin(const TypedFunction& function,
   group->function = &function;
   group->id = function.id();
   group->loader = function.state() == nullptr ? std::string() : loader->id();
-  group->options = options.value_or(options_.tasks);
+  group->options = accepted;
   LASTREF_CHECK(prepare_once());
   const os::MonitorLock held(*monitor_);
   LASTREF_CHECK(choose_object(function));

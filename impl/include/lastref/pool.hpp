@@ -60,7 +60,7 @@ template <auto load>
 inline const State state{StateOf<load>::registered};
 
 struct TaskOptions {
-  /// From the moment that its worker can begin. None: no limit.
+  /// From the moment that its worker can begin; more than 0. None: no limit.
   std::optional<std::chrono::nanoseconds> timeout = {};
   int retries = 0;  ///< Attempts after a failure, a death or a timeout.
 };

@@ -1,5 +1,6 @@
 // pool_test: what functions are called with and return, in which order, and how errors read.
 #include <atomic>
+#include <limits>
 #include <map>
 #include <thread>
 
@@ -207,9 +208,44 @@ TEST_F(Pools, limit_the_threads_of_their_workers) {
             std::vector<std::string>({"3", "3"}));
 }
 
-TEST_F(Pools, of_no_workers_are_refused) {
-  EXPECT_TRUE(
-      failed_with(with({.workers = 0}).map<square>(std::vector{1}), std::errc::invalid_argument));
+TEST_F(Pools, name_the_option_that_means_nothing_and_its_value) {
+  using std::chrono::nanoseconds;
+  struct Row {
+    PoolOptions options;
+    std::string subject;
+  };
+  const Row rows[] = {
+      {{.workers = 0}, "PoolOptions::workers is 0, expected 1 or more"},
+      {{.max_tasks_per_worker = 0}, "PoolOptions::max_tasks_per_worker is 0, expected 1 or more"},
+      {{.threads_per_worker = 0}, "PoolOptions::threads_per_worker is 0, expected 1 or more"},
+      {{.tasks = {.timeout = nanoseconds(0)}},
+       "TaskOptions::timeout is 0 ns, expected more than 0 ns"},
+      {{.tasks = {.timeout = nanoseconds(-7)}},
+       "TaskOptions::timeout is -7 ns, expected more than 0 ns"},
+      {{.tasks = {.retries = -1}}, "TaskOptions::retries is -1, expected 0 or more"},
+  };
+  for (const Row& row : rows) {
+    const Error expected{.code = std::errc::invalid_argument, .subject = row.subject};
+    with(row.options);
+    EXPECT_EQ(pool->map<square>(std::vector{1}).error(), expected);
+    EXPECT_EQ(pool->submit<square>(1).get().error(), expected);
+    EXPECT_EQ(pool->zeros<int>(3).error(), expected);
+    if (row.options.tasks.timeout || row.options.tasks.retries != 0) {
+      for (const auto& done :
+           two_workers().as_completed<square>(std::vector{1}, row.options.tasks)) {
+        EXPECT_EQ(done.result.error(), expected);
+      }
+      EXPECT_EQ(pool->map<square>(std::vector{2}).value(), std::vector{4});
+    }
+  }
+}
+
+TEST_F(Pools, accept_the_largest_values_of_their_options) {
+  with({.workers = std::numeric_limits<unsigned>::max(),
+        .max_tasks_per_worker = std::numeric_limits<std::size_t>::max(),
+        .tasks = {.timeout = std::chrono::nanoseconds::max(),
+                  .retries = std::numeric_limits<int>::max()}});
+  EXPECT_EQ(pool->map<square>(std::vector{2}).value(), std::vector{4});
 }
 
 TEST_F(Pools, do_nothing_in_a_forked_process_L10) {
