@@ -3,14 +3,26 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <string>
 
 namespace lastref::array {
 namespace {
 
 constexpr std::size_t bytes_max = std::numeric_limits<std::ptrdiff_t>::max();
 
-tl::unexpected<Error> too_large(const char* reason) {
-  return failure(std::errc::value_too_large, reason);
+tl::unexpected<Error> too_many_axes(std::size_t count) {
+  return failure(std::errc::value_too_large,
+                 std::to_string(count) + " axes, more than " + std::to_string(dims_max));
+}
+
+tl::unexpected<Error> too_many_bytes(ShapeView shape, std::size_t itemsize) {
+  std::string lengths;
+  for (const std::size_t length : shape) {
+    lengths += (lengths.empty() ? "" : ", ") + std::to_string(length);
+  }
+  return failure(std::errc::value_too_large,
+                 "shape (" + lengths + ") of " + std::to_string(itemsize) +
+                     "-byte elements, more than " + std::to_string(bytes_max) + " bytes");
 }
 
 std::ptrdiff_t to_signed(std::size_t number) noexcept {
@@ -95,14 +107,14 @@ std::optional<Strides> reshaped_in_c(std::span<const Axis> axes,
 
 Result<std::size_t> size_of(ShapeView shape, std::size_t itemsize) {
   if (shape.size() > dims_max) {
-    return too_large("more than 32 axes");
+    return too_many_axes(shape.size());
   }
   std::size_t size = 1;
   std::size_t bytes = std::max<std::size_t>(itemsize, 1);
   for (const std::size_t length : shape) {
     size *= length;
     if (length > 0 && bytes > bytes_max / length) {
-      return too_large("more bytes than there are addresses");
+      return too_many_bytes(shape, itemsize);
     }
     bytes *= std::max<std::size_t>(length, 1);
   }

@@ -75,6 +75,7 @@ void Tasks::cancel() noexcept {
 
 Pool::Pool(PoolOptions options) {
   static_cast<void>(os::had_memory([&] {
+    options.host = backends::TaskPool::found(options.host);
     os::Os& os = backends::TaskPool::os_of(options.host);
     pool_ = std::make_shared<backends::TaskPool>(os, std::nullopt, std::move(options));
   }));

@@ -5,7 +5,9 @@
 #include <atomic>
 #include <charconv>
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <sstream>
 #include <utility>
 
@@ -59,14 +61,6 @@ std::string death_of(const WorkerGroup::Reaped& reaped) {
   }
   return reaped.exit->killed ? "killed by " + signal_name(reaped.exit->code)
                              : "exited with code " + std::to_string(reaped.exit->code);
-}
-
-/// The program that is started as workers.
-std::string program_of(const Host& host) {
-  if (host.program == installed.program) {
-    return os::KernelOs().environment(host_variable).value_or(host.program);
-  }
-  return host.program.empty() ? this_program : host.program;
 }
 
 /// An Os that is never destroyed, and the next one.
@@ -178,8 +172,16 @@ Result<Value> only_result(os::Bytes results, const Rebuild& rebuild) {
 
 }  // namespace
 
+Host TaskPool::found(const Host& host) {
+  if (host.program == installed.program) {
+    std::string named = os::KernelOs().environment(host_variable).value_or("");
+    return named.empty() ? host : lastref::host(std::move(named));
+  }
+  return host;
+}
+
 os::Os& TaskPool::os_of(const Host& host) {
-  return os_with(program_of(host));
+  return os_with(host.program.empty() ? this_program : host.program);
 }
 
 TaskPool::TaskPool(os::Os& os, std::optional<Session> session, PoolOptions options)
@@ -209,7 +211,7 @@ Status TaskPool::prepare() {
     return ok();
   }
   if (is_hosted() && !has_session_) {
-    LASTREF_CHECK(check_host(os_, program_of(options_.host)));
+    LASTREF_CHECK(check_host(os_, options_.host.program));
     session_ = Session::lead(os_);
   }
   start_ = {};
@@ -480,16 +482,12 @@ Result<std::optional<Array>> TaskPool::store(os::Bytes block) {
 Result<Array> TaskPool::zeros(DType dtype, Shape shape) {
   LASTREF_CHECK(check_process());
   LASTREF_CHECK(prepare_once());
-  std::size_t size = dtype.itemsize();
-  for (const std::size_t extent : shape) {
-    if (__builtin_mul_overflow(size, extent, &size)) {
-      return failure(std::errc::value_too_large, "an array");
-    }
-  }
+  LASTREF_TRY(header, npy_header(dtype, shape, Order::c));  // Refuses what is too large.
+  const std::size_t size =
+      std::accumulate(shape.begin(), shape.end(), dtype.itemsize(), std::multiplies());
   if (size == 0 || !resources_) {
     return Array::zeros(std::move(dtype), std::move(shape));
   }
-  LASTREF_TRY(header, npy_header(dtype, shape, Order::c));
   return publish(MapMode::read_write, [&](os::Fd fd) -> Status {
     LASTREF_CHECK(os::write_all(os_, fd, header));
     return os::extend(os_, fd, header.size(), header.size() + size);

@@ -61,6 +61,8 @@ struct TaskGroup {
 
 class TaskPool {
  public:
+  /// The host that LASTREF_HOST names instead of the installed program.
+  static Host found(const Host& host);
   /// The Os that starts the workers of a pool with that host.
   static os::Os& os_of(const Host& host);
   /// Without a session, the first call makes one.

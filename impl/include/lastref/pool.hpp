@@ -23,6 +23,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -369,12 +370,18 @@ class Pool {
   /// Returns an array of zeros that workers can write in place. Its memory is a file of which all
   /// space is allocated. The file is removed with the last view of the array, or with this process.
   ///
-  /// Errors          value_too_large: more bytes than there are addresses; no_space_on_device;
-  ///                 others of TemporaryResources::publish. Nothing remains.
+  /// Errors          invalid_argument: a negative extent; value_too_large: more bytes than there
+  ///                 are addresses; no_space_on_device; others of TemporaryResources::publish.
+  ///                 Nothing remains.
   template <typename T, std::integral... Extents>
   Result<View<T, sizeof...(Extents)>> zeros(Extents... extents) {
     using Zeros = View<T, sizeof...(Extents)>;
     return result_within_memory("an array", [&]() -> Result<Zeros> {
+      if (((static_cast<std::int64_t>(extents) < 0) || ...)) {
+        std::string shape;
+        ((shape += (shape.empty() ? "" : ", ") + std::to_string(extents)), ...);
+        return failure(std::errc::invalid_argument, "zeros of shape (" + shape + ')');
+      }
       LASTREF_TRY(dtype, dtype_of<T>());
       LASTREF_TRY(array, zeros_of(dtype, Shape{static_cast<std::size_t>(extents)...}));
       return Zeros::of(std::move(array));

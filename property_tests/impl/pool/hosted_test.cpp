@@ -89,6 +89,14 @@ TEST_F(HostedPools, report_a_host_that_is_not_there) {
               "path");
 }
 
+TEST_F(HostedPools, take_their_host_when_they_are_made) {
+  pretend::set_variable("LASTREF_HOST", "/nowhere/first");
+  with({.host = installed});
+  pretend::set_variable("LASTREF_HOST", "/nowhere/second");
+  EXPECT_THAT(pool->map<twice>(std::vector{1}).error().subject, HasSubstr("/nowhere/first:"));
+  pretend::set_variable("LASTREF_HOST", "");
+}
+
 TEST_F(HostedPools, report_an_object_that_cannot_be_loaded) {
   load(LASTREF_TEST_PLUGIN, folder.path("plugin.so"));
   std::filesystem::rename(folder.path("plugin.so"), folder.path("elsewhere"));

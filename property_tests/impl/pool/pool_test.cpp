@@ -43,6 +43,9 @@ Result<int> refuses(int number) {
   }
   return number + 1;
 }
+std::vector<int> has_no_memory(int /*number*/) {
+  throw std::bad_alloc();
+}
 void does_nothing(int /*number*/) {}
 os::Pid process(int /*number*/) {
   return os::KernelOs().process_id();
@@ -114,6 +117,12 @@ TEST_F(Pools, report_what_a_task_threw_with_its_index_function_and_worker) {
               MatchesRegex("task 2, .*fails, worker [0-9]+: std::runtime_error: item 3 is bad"));
   EXPECT_THROW(static_cast<void>(result.value()), Failure);
   EXPECT_TRUE(pool->map<fails>(std::vector{1, 2}));
+}
+
+TEST_F(Pools, report_a_lack_of_memory_in_a_task_with_the_name_of_its_function) {
+  const Error error = two_workers().map<has_no_memory>(std::vector{1}).error();
+  EXPECT_EQ(error.code, std::errc::not_enough_memory);
+  EXPECT_THAT(error.subject, MatchesRegex("task 0, .*has_no_memory, worker [0-9]+: a task"));
 }
 
 TEST_F(Pools, report_an_error_that_a_task_returned_with_its_code_L1) {

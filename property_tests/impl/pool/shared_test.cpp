@@ -130,9 +130,18 @@ TEST_F(SharedValues, are_too_large_for_the_device_at_once_L7) {
   EXPECT_TRUE(none.error().code == std::errc::no_space_on_device ||
               none.error().code == std::errc::file_too_large)
       << none.error().what();
-  EXPECT_TRUE(
-      failed_with(pool->zeros<double>(std::size_t{1} << 62U, 8), std::errc::value_too_large));
+  const Error more_than_addresses{
+      .code = std::errc::value_too_large,
+      .subject =
+          "shape (4611686018427387904, 8) of 8-byte elements, more than 9223372036854775807 "
+          "bytes"};
+  EXPECT_EQ(pool->zeros<double>(std::size_t{1} << 62U, 8).error(), more_than_addresses);
   EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(SharedValues, have_no_negative_extent) {
+  const Error negative{.code = std::errc::invalid_argument, .subject = "zeros of shape (3, -1)"};
+  EXPECT_EQ(two_workers().zeros<double>(3, -1).error(), negative);
 }
 
 TEST_F(SharedValues, are_written_by_a_single_task) {
