@@ -113,21 +113,36 @@ Status check_host(os::Os& os, const std::string& program) {
                      " to its path");
 }
 
+/// The texts that are not empty, with the separator between them.
+std::string joined(std::string first, std::string_view separator, std::string_view second) {
+  if (!first.empty() && !second.empty()) {
+    first += separator;
+  }
+  return first += second;
+}
+
+std::string text_of(std::chrono::nanoseconds time) {
+  using std::chrono::milliseconds;
+  return time % milliseconds(1) == time.zero() ? std::to_string(time / milliseconds(1)) + " ms"
+                                               : std::to_string(time.count()) + " ns";
+}
+
 struct AsError {
   std::string place;
 
   Error operator()(const Error& error) const {
-    const std::string call = error.call == Call::none ? "" : std::string(name_of(error.call)) + ' ';
-    return {.code = error.code, .subject = place + call + error.subject};
+    const std::string call(error.call == Call::none ? "" : name_of(error.call));
+    return {.code = error.code, .subject = joined(place, ": ", joined(call, " ", error.subject))};
   }
   Error operator()(const TransportableException& thrown) const {
-    return {.code = {}, .subject = place + thrown.type + ": " + thrown.message};
+    return {.code = {}, .subject = joined(place, ": ", joined(thrown.type, ": ", thrown.message))};
   }
   Error operator()(const WorkerInterrupt&) const {
-    return {.code = std::errc::interrupted, .subject = place + "interrupted"};
+    return {.code = std::errc::interrupted, .subject = joined(place, ": ", "interrupted")};
   }
   Error operator()(const TerminatedWorker& dead) const {
-    return {.code = std::errc::owner_dead, .subject = place + describe(TaskFailure(dead))};
+    return {.code = std::errc::owner_dead,
+            .subject = joined(place, ": ", describe(TaskFailure(dead)))};
   }
 };
 
@@ -521,7 +536,7 @@ void TaskPool::wake() {
 
 std::string TaskPool::place_of(const PooledTask& task, os::Pid worker) const {
   return "task " + std::to_string(task.index) + ", " + std::string(task.group->function->name()) +
-         ", worker " + std::to_string(worker) + ": ";
+         ", worker " + std::to_string(worker);
 }
 
 void TaskPool::run() {
@@ -613,10 +628,7 @@ void TaskPool::expire() {
     }
     const auto timeout = group->options.timeout;
     if (timeout && now >= lane.front_since + *timeout) {
-      const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(*timeout);
-      kill(lane,
-           error_about(std::errc::stream_timeout,
-                       "no result within " + std::to_string(limit.count()) + " ms"));
+      kill(lane, error_about(std::errc::stream_timeout, "no result within " + text_of(*timeout)));
     }
   }
   const os::MonitorLock held(*monitor_);

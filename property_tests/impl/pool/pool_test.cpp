@@ -46,6 +46,12 @@ Result<int> refuses(int number) {
 std::vector<int> has_no_memory(int /*number*/) {
   throw std::bad_alloc();
 }
+int throws_a_number(int number) {
+  throw number;
+}
+Result<int> refuses_without_a_subject(int /*number*/) {
+  return failure(std::errc::permission_denied, "");
+}
 void does_nothing(int /*number*/) {}
 os::Pid process(int /*number*/) {
   return os::KernelOs().process_id();
@@ -123,6 +129,13 @@ TEST_F(Pools, report_a_lack_of_memory_in_a_task_with_the_name_of_its_function) {
   const Error error = two_workers().map<has_no_memory>(std::vector{1}).error();
   EXPECT_EQ(error.code, std::errc::not_enough_memory);
   EXPECT_THAT(error.subject, MatchesRegex("task 0, .*has_no_memory, worker [0-9]+: a task"));
+}
+
+TEST_F(Pools, report_a_failure_that_has_no_text) {
+  EXPECT_THAT(two_workers().map<throws_a_number>(std::vector{1}).error().what(),
+              MatchesRegex("task 0, .*throws_a_number, worker [0-9]+: int"));
+  EXPECT_THAT(pool->map<refuses_without_a_subject>(std::vector{1}).error().what(),
+              MatchesRegex("task 0, .*subject, worker [0-9]+: Permission denied"));
 }
 
 TEST_F(Pools, report_an_error_that_a_task_returned_with_its_code_L1) {
