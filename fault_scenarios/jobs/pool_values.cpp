@@ -197,7 +197,7 @@ View<double, 1> row_of(std::size_t size) {
 void must_have_arrived(Stage& stage, const Array& array) {
   const std::optional<FileMap>& file = array.memory()->file();
   if (stage.is_undisturbed() && (!file || is_there(stage, file->path))) {
-    stage.refute("L15: a large result has a file, which is removed when it arrives",
+    stage.refute("L16: a large result has a file, which is removed when it arrives",
                  file ? file->path : "no file");
   }
 }
@@ -229,7 +229,7 @@ const RegisteredScenario pool_moves_large_values([] {
       .sentence =
           "Large arguments and results of a pool travel through files. The file of a result is "
           "removed when it arrives; where no file can be made it travels through the pipe.",
-      .rows = {"L2", "L15"},
+      .rows = {"L2", "L16"},
       .roles = pool_roles(root_of_large_values),
       .parameters = {pool_workers, pool_tasks},
       .stays = {counted_calls},

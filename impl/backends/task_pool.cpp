@@ -221,9 +221,8 @@ Status TaskPool::prepare() {
   if (!has_session_) {
     session_ = Session::lead(os_with(this_program));  // Which a worker is a worker of.
   }
-  functions_ = typed_functions();
   if (session_->in_worker) {
-    return ok();
+    return prepare_nested();
   }
   if (is_hosted() && !has_session_) {
     LASTREF_CHECK(check_host(os_, options_.host.program));
@@ -243,12 +242,17 @@ Status TaskPool::prepare() {
   reducer_ =
       std::make_unique<ForwardReducer>(os_, session_->references, resources_, options_.arrays);
   receiver_ = std::make_shared<Receiver>(os_, session_->references);
+  LASTREF_CHECK(prepare_thread());
+  workers_ = options_.workers.value_or(os_.processors());
+  return ok();
+}
+
+Status TaskPool::prepare_thread() {
   LASTREF_TRY(ends, os_.make_pipe());
   wake_read_ = os::UniqueFd(os_, ends.read);
   wake_write_ = os::UniqueFd(os_, ends.write);
   LASTREF_TRY(thread, os_.start_thread([this] { run(); }));
   thread_ = std::move(thread);
-  workers_ = options_.workers.value_or(os_.processors());
   return ok();
 }
 
@@ -263,7 +267,7 @@ Status TaskPool::prepare_once() {
 
 /// Makes hosts load the shared object that the function is in, if it is the first one.
 Status TaskPool::choose_object(const TypedFunction& function) {
-  if (!is_hosted() || workers_ == 0 || !start_.arguments.empty()) {
+  if (!is_hosted() || session_->in_worker || !start_.arguments.empty()) {
     return ok();
   }
   const std::string name(function.name());
@@ -313,9 +317,9 @@ Result<GroupPtr> TaskPool::begin(const TypedFunction& function,
     group->shared =
         arguments_of({Value(static_cast<std::int64_t>(group->number))}, *std::move(shared));
     if (workers_ == 0) {
-      const auto done =
-          call_safely(*functions_, {.session = *session_}, {share_function, *group->shared});
-      static_cast<void>(done);
+      if (const auto done = call_here(*functions_, share_function, *group->shared); !done) {
+        return failure(std::visit(AsError{""}, done.error()));
+      }
     }
   }
   return group;
@@ -332,10 +336,10 @@ Status TaskPool::add(const GroupPtr& group, std::size_t index, Writer own) {
       {Value(group->shared ? static_cast<std::int64_t>(group->number) : 0), Value(group->loader)},
       std::move(own));
   if (workers_ == 0) {
-    task.attempts = 1;
-    auto outcome = call_safely(*functions_, {.session = *session_}, {group->id, task.arguments});
-    task.reply = outcome ? TaskReply(*std::move(outcome))
-                         : TaskReply(placed(task, os_.process_id(), outcome.error()));
+    do {
+      ++task.attempts;
+      task.reply = reply_of(*functions_, task);
+    } while (std::holds_alternative<Error>(task.reply) && task.attempts <= group->options.retries);
     task.group = nullptr;
     group->finished.splice(group->finished.end(), one);
     return ok();
@@ -451,10 +455,8 @@ void TaskPool::close(const TaskGroup& group) noexcept {
   // Without memory, at worst a worker keeps the arguments until it ends.
   static_cast<void>(os::had_memory([&] {
     if (workers_ == 0) {
-      static_cast<void>(
-          call_safely(*functions_,
-                      {.session = *session_},
-                      {forget_function, {Value(static_cast<std::int64_t>(group.number))}}));
+      static_cast<void>(call_here(
+          *functions_, forget_function, {Value(static_cast<std::int64_t>(group.number))}));
       return;
     }
     const os::MonitorLock held(*monitor_);
@@ -525,6 +527,9 @@ void TaskPool::end() {
 }
 
 void TaskPool::wake() {
+  if (is_nested_) {
+    monitor_->notify_all();
+  }
   if (std::exchange(is_woken_, true) || !wake_write_) {
     return;
   }
@@ -544,6 +549,7 @@ void TaskPool::run() {
   if (error.code != std::errc::operation_canceled) {
     os::report_quietly(os_, [&] { return "lastref: a pool has ended: " + describe(error); });
   }
+  end_nested();
   {
     const os::MonitorLock held(*monitor_);
     broken_ = std::move(error);
@@ -577,8 +583,12 @@ Status TaskPool::serve() {
     }
     follow_requests();
     expire();
-    hand_out();
-    if (std::exchange(has_finished_, false)) {
+    if (is_nested_) {
+      start_nested();
+    } else {
+      hand_out();
+    }
+    if (has_finished_.exchange(false) && reducer_) {
       static_cast<void>(reducer_->release_gone());
     }
     LASTREF_CHECK(poll());
@@ -592,6 +602,10 @@ void TaskPool::follow_requests() {
   {
     const os::MonitorLock held(*monitor_);
     closed.swap(closed_);
+    for (NestedThread& each : nested_) {
+      each.closed.insert(each.closed.end(), closed.begin(), closed.end());
+      monitor_->notify_all();
+    }
     for (Lane& lane : lanes_) {
       if (const TaskGroup* const group = lane.running(); group != nullptr && group->is_canceled) {
         canceled.push_back(&lane);
@@ -757,14 +771,20 @@ Status TaskPool::start_lane() {
     lanes_.emplace_back(std::move(group), number);
     return ok();
   });
-  // Without any worker, tasks report it.
-  if (!started && !lanes_.empty() && reported_ != started.error()) {
-    os::report_quietly(os_, [&] {
-      reported_ = started.error();
-      return "lastref: a pool has fewer workers than asked: " + describe(started.error());
-    });
+  if (!started && !lanes_.empty()) {
+    report_fewer(started.error());
   }
   return started;
+}
+
+/// Without any worker, tasks report it.
+void TaskPool::report_fewer(const Error& reason) {
+  if (reported_ != reason) {
+    os::report_quietly(os_, [&] {
+      reported_ = reason;
+      return "lastref: a pool has fewer workers than asked: " + describe(reason);
+    });
+  }
 }
 
 void TaskPool::fail_all(const Error& error) {

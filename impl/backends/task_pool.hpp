@@ -2,13 +2,14 @@
 //
 // One thread starts the workers, sends them tasks, reads their results and sees their deaths. It
 // runs no code of yours. Other threads only add to a queue and take from a list of results, under
-// one monitor.
+// one monitor. In a worker, threads run the tasks, or the thread that adds them does.
 //
 // A worker runs the tasks that it has one after the other and answers each of them. So when it
 // dies, the first task without an answer is the one that was running, and the others go back to the
 // queue.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -131,13 +132,32 @@ class TaskPool {
     bool is_unread = false;  ///< Some of its results could not be read.
   };
 
+  /// A thread that runs tasks in a worker. It has a state and shared arguments of its own.
+  struct NestedThread {
+    std::shared_ptr<const Functions> functions;
+    std::set<std::uint64_t> shared = {};     ///< As in a lane.
+    std::vector<std::uint64_t> closed = {};  ///< Groups; the monitor guards it.
+    std::unique_ptr<os::Thread> thread = {};
+  };
+
   Status prepare() LASTREF_REQUIRES(*monitor_);
   Status prepare_once();
   Result<Array> publish(MapMode mode, const std::function<Status(os::Fd)>& write);
   Result<std::optional<Array>> store(os::Bytes block);
+  Status prepare_nested() LASTREF_REQUIRES(*monitor_);
+  Status prepare_thread() LASTREF_REQUIRES(*monitor_);
   Status choose_object(const TypedFunction& function) LASTREF_REQUIRES(*monitor_);
   Status check_process() const;
   Result<SharedArguments> parts_of(TaskReply reply);
+  TaskReply reply_of(const Functions& functions, const PooledTask& task);
+  Outcome<Value> call_here(const Functions& functions,
+                           const std::string& name,
+                           const ArgumentList& arguments);
+
+  // In a nested thread.
+  void work(NestedThread& self);
+  TaskReply call_in(NestedThread& self, const PooledTask& task);
+  void forget(NestedThread& self, const std::vector<std::uint64_t>& closed);
 
   // In the thread.
   void run();
@@ -145,6 +165,10 @@ class TaskPool {
   void hand_out();
   void put_back(TaskList tasks);
   Status start_lane();
+  void start_nested();
+  Status start_nested_thread();
+  void end_nested();
+  void report_fewer(const Error& reason);
   Lane* free_lane_for(const TaskGroup& group);
   void give(Lane& lane, TaskList one);
   Status send(Lane& lane, const std::string& function, ArgumentList& arguments, Flight& flight);
@@ -181,7 +205,8 @@ class TaskPool {
   bool is_prepared_ LASTREF_GUARDED_BY(*monitor_) = false;
   WorkerStart start_ LASTREF_GUARDED_BY(*monitor_);
   std::optional<Session> session_;
-  unsigned workers_ = 0;  ///< 0: in this process.
+  unsigned workers_ = 0;    ///< Or threads; 0: in the thread that adds a task.
+  bool is_nested_ = false;  ///< In threads of this worker.
   std::shared_ptr<const Functions> functions_;
   std::shared_ptr<TemporaryResources> resources_;
   std::unique_ptr<ForwardReducer> reducer_;
@@ -197,14 +222,17 @@ class TaskPool {
   std::uint64_t next_group_ LASTREF_GUARDED_BY(*monitor_) = 1;
   bool is_woken_ LASTREF_GUARDED_BY(*monitor_) = false;
   bool is_ending_ LASTREF_GUARDED_BY(*monitor_) = false;
+  bool nested_end_ LASTREF_GUARDED_BY(*monitor_) = false;
+  std::size_t nested_idle_ LASTREF_GUARDED_BY(*monitor_) = 0;  ///< Threads without a task.
 
   // Of the thread.
   std::list<Lane> lanes_;
+  std::list<NestedThread> nested_;
   std::vector<os::PollItem> items_;
   std::uint64_t next_number_ = 1;
-  int poll_failures_ = 0;          ///< In a row.
-  std::optional<Error> reported_;  ///< Why a worker could not be started.
-  bool has_finished_ = false;      ///< A task, since arrays were released.
+  int poll_failures_ = 0;                   ///< In a row.
+  std::optional<Error> reported_;           ///< Why a worker could not be started.
+  std::atomic<bool> has_finished_ = false;  ///< A task, since arrays were released.
 };
 
 }  // namespace lastref::backends

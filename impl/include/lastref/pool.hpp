@@ -15,7 +15,10 @@
 // - Tasks of less than a millisecond and without a timeout are sent ahead, a few of one call for
 //   each worker. They wait for the task before them, even if it takes long.
 // - A state is loaded by the first task of a worker that takes it, within that task's timeout.
-// - A pool in a worker calls the functions itself.
+// - A pool in a worker calls its functions in threads of that worker, as many as `workers` says. By
+//   default it has none, and the thread that adds a task calls its function; so do all pools in
+//   such threads. A thread cannot be killed: there, a timeout has no effect, a task that runs is
+//   not stopped, and the end of the pool waits for it. Each thread loads the state.
 // - All methods may be called from any thread. In a process that was forked from the owner of a
 //   pool they fail with operation_not_permitted.
 #pragma once
@@ -82,7 +85,7 @@ inline Host host(std::string program) {
 }
 
 struct PoolOptions {
-  std::optional<unsigned> workers = {};  ///< None: one for each core.
+  std::optional<unsigned> workers = {};  ///< None: one for each core; in a worker, no threads.
   State state = {};
   std::optional<std::size_t> max_tasks_per_worker = {};  ///< Then the worker is replaced.
   /// OMP_NUM_THREADS and the like, in the environment of workers.

@@ -67,7 +67,7 @@ struct Codec<Unwritable> {
 
 namespace {
 
-TEST_F(LargeValues, are_what_they_were_L15) {
+TEST_F(LargeValues, are_what_they_were_L16) {
   Doubles values(10'000);
   for (std::size_t index = 0; index < values.size(); ++index) {
     values[index] = static_cast<double>(index) / 3;
@@ -79,7 +79,7 @@ TEST_F(LargeValues, are_what_they_were_L15) {
   pretend::until([&] { return files().empty(); });
 }
 
-TEST_F(LargeValues, of_arrays_are_results_as_well_L15) {
+TEST_F(LargeValues, of_arrays_are_results_as_well_L16) {
   const auto values = with_limit().submit<doubles>(10'000U).get().value();
   EXPECT_EQ(values(9'999), 2.5);
   EXPECT_TRUE(values.array().memory()->file());
@@ -89,7 +89,7 @@ TEST_F(LargeValues, of_arrays_are_results_as_well_L15) {
   EXPECT_EQ(pool->submit<sum_of_files>(values.read_only()).get().value(), 103);
 }
 
-TEST_F(LargeValues, are_dropped_with_their_files_L15) {
+TEST_F(LargeValues, are_dropped_with_their_files_L16) {
   {
     auto first = with_limit(1).submit<doubles>(10'000U);
     first.wait_for(std::chrono::hours(1));
@@ -101,7 +101,7 @@ TEST_F(LargeValues, are_dropped_with_their_files_L15) {
   pretend::until([&] { return files().empty(); });
 }
 
-TEST_F(LargeValues, of_a_worker_that_dies_leave_no_file_L15) {
+TEST_F(LargeValues, of_a_worker_that_dies_leave_no_file_L16) {
   with_limit(1);
   ASSERT_TRUE(pool->submit<doubles>(1'000U).get());
   const auto dead = pool->submit<leaves_a_part>(folder.path("files")).get();
@@ -109,14 +109,14 @@ TEST_F(LargeValues, of_a_worker_that_dies_leave_no_file_L15) {
   pretend::until([&] { return files().empty(); });
 }
 
-TEST_F(LargeValues, of_a_failed_call_leave_no_file_L15) {
+TEST_F(LargeValues, of_a_failed_call_leave_no_file_L16) {
   const auto failed = with_limit(1).submit<half>().get();
   ASSERT_FALSE(failed);
   EXPECT_THAT(failed.error().what(), testing::HasSubstr("not this"));
   EXPECT_THAT(files(), IsEmpty());
 }
 
-TEST_F(LargeValues, travel_through_the_pipe_where_no_file_can_be_made_L15) {
+TEST_F(LargeValues, travel_through_the_pipe_where_no_file_can_be_made_L16) {
   with_limit(1);
   ASSERT_EQ(pool->submit<doubles>(1'000U).get().value()(999), 2.5);
   for (const auto& each : std::filesystem::directory_iterator(folder.path("files"))) {
@@ -127,7 +127,7 @@ TEST_F(LargeValues, travel_through_the_pipe_where_no_file_can_be_made_L15) {
   EXPECT_FALSE(values.array().memory()->file());
 }
 
-TEST_F(LargeValues, are_those_of_more_bytes_than_the_limit_L15) {
+TEST_F(LargeValues, are_those_of_more_bytes_than_the_limit_L16) {
   with({.workers = 1, .arrays = {.max_nbytes = std::nullopt}});
   EXPECT_FALSE(pool->submit<doubles>(1'000'000U).get().value().array().memory()->file());
   pool.reset();
