@@ -33,6 +33,13 @@ int hangs_at_two(int number) {
   }
   return number;
 }
+/// Makes the folder NAME.begun, and returns when NAME.end exists.
+int waits_for_end(const std::string& name) {
+  os::KernelOs os;
+  static_cast<void>(os.make_folder(name + ".begun", 0700));
+  pretend::until([&] { return os.status_at(name + ".end").has_value(); });
+  return 7;
+}
 /// Dies until there is a mark.
 int dies_once(const std::string& mark) {
   os::KernelOs os;
@@ -99,6 +106,20 @@ TEST_F(DyingWorkers, are_those_of_tasks_that_exceed_their_timeout_L4) {
   ASSERT_EQ(errors.size(), 1U);
   EXPECT_EQ(errors[0].code, std::errc::stream_timeout);
   EXPECT_THAT(errors[0].what(), HasSubstr("no result within 300 ms"));
+}
+
+TEST_F(DyingWorkers, are_not_those_of_other_tasks_at_a_timeout_L4) {
+  auto other = two_workers().submit<waits_for_end>(folder.path("other"));
+  pretend::until([&] { return folder.exists("other.begun"); });
+  for (const auto& done : pool->as_completed<hangs_at_two>(
+           std::vector{2}, {.timeout = std::chrono::microseconds(50)})) {
+    EXPECT_TRUE(failed_with(done.result, std::errc::stream_timeout));
+    EXPECT_THAT(done.result.error().what(), HasSubstr("no result within 50000 ns"));
+  }
+  folder.make_folder("other.end");
+  EXPECT_EQ(other.get().value(), 7);
+  folder.remove("other.begun");
+  folder.remove("other.end");
 }
 
 TEST_F(DyingWorkers, die_again_in_each_attempt_of_their_task_L5) {

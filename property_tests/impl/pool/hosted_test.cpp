@@ -58,11 +58,11 @@ class HostedPools : public pretend::PoolFixture {
   void* plugin_ = nullptr;  ///< Stays loaded.
 };
 
-TEST_F(HostedPools, call_functions_of_a_shared_object_in_the_host) {
+TEST_F(HostedPools, call_functions_of_a_shared_object_in_the_host_L1) {
   EXPECT_EQ(call_of(LASTREF_TEST_PLUGIN, LASTREF_TEST_PROGRAM), Error());
 }
 
-TEST_F(HostedPools, find_the_object_of_a_relative_path) {
+TEST_F(HostedPools, find_the_object_of_a_relative_path_L1) {
   const pretend::WorkingFolder inside(folder.path());
   load(LASTREF_TEST_PLUGIN, "./plugin.so");
   EXPECT_EQ(call(LASTREF_TEST_PROGRAM), Error());
@@ -107,7 +107,7 @@ TEST_F(HostedPools, report_an_object_that_cannot_be_loaded) {
               MatchesRegex("task 0, .*process_of, worker [0-9]+: .*plugin[.]so: cannot open.*"));
 }
 
-TEST_F(HostedPools, report_an_object_that_was_replaced_by_another_build) {
+TEST_F(HostedPools, report_an_object_that_was_replaced_by_another_build_L1) {
   load(LASTREF_TEST_PLUGIN, folder.path("plugin.so"));
   std::filesystem::copy_file(LASTREF_TEST_OTHER_PLUGIN, folder.path("other.so"));
   std::filesystem::rename(folder.path("other.so"), folder.path("plugin.so"));
@@ -118,7 +118,7 @@ TEST_F(HostedPools, report_an_object_that_was_replaced_by_another_build) {
                            "[0-9a-f]+"));
 }
 
-TEST_F(HostedPools, refuse_an_object_without_a_build_id) {
+TEST_F(HostedPools, refuse_an_object_without_a_build_id_L1) {
   const Error error = call_of(LASTREF_TEST_PLUGIN_WITHOUT_ID, LASTREF_TEST_PROGRAM);
   EXPECT_EQ(error.code, std::errc::invalid_argument);
   EXPECT_THAT(error.subject,
@@ -153,7 +153,7 @@ TEST_F(HostedPools, report_a_worker_with_another_program) {
                            "of this worker.*"));
 }
 
-TEST_F(HostedPools, report_a_function_of_another_build_with_both_builds) {
+TEST_F(HostedPools, report_a_function_of_another_build_with_both_builds_L1) {
   std::string id = TypedCall<twice, 0, 0>::registered.id();
   id.replace(id.rfind('@'), std::string::npos, "@0123");
   const Error error = backends::about_unknown(id);
