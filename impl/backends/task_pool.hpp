@@ -108,8 +108,9 @@ class TaskPool {
     std::size_t tasks() const noexcept;
     /// The group of the task that runs; null: none runs, or a message comes before it.
     const TaskGroup* running() const noexcept;
-    /// Tasks are sent ahead only to tasks of the same call without a timeout: a cancelled task, or
-    /// one that exceeds its timeout, may be over just before its worker is killed.
+    /// Tasks are sent ahead only to tasks of the same call without a timeout. A cancelled task, or
+    /// one that exceeds its timeout, may be over just before its worker is killed. Then the task
+    /// after it may have begun, and would run twice.
     bool can_take(const TaskGroup& next) const noexcept;
 
     std::optional<std::uint64_t> result_number(const Reduction& reduction) const;
