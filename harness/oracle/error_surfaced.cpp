@@ -151,8 +151,8 @@ std::span<const Record> until_its_word_ends(const Struck& struck) {
                                    : std::span(struck.later.begin(), std::next(end));
 }
 
-/// Whether the operation of the failed call made `call` later, for another object, and succeeded: an
-/// unusable location is not the last one.
+/// Whether the operation of the failed call made `call` later, for another object, and succeeded:
+/// an unusable location is not the last one.
 bool fell_back(const Struck& struck, Call call) {
   const std::span<const Record> rest = until_its_word_ends(struck);
   return !rest.empty() && (rest.back().error == 0 || struck.is_meant_to_fail) &&

@@ -258,9 +258,8 @@ std::shared_ptr<const Functions> typed_functions(const std::function<void()>& be
             if (before_each) {
               before_each();
             }
-            return os::within_memory("a task", [&] {
-              return call(*each, *received, *context.session.os, arguments);
-            });
+            return os::within_memory(
+                "a task", [&] { return call(*each, *received, *context.session.os, arguments); });
           });
     }
   }

@@ -49,8 +49,8 @@ namespace lastref {
 template <typename T>
 struct Codec;
 
-/// Puts a block of bytes into a file, for a Writer: an array of the bytes, or none if the block is to
-/// travel with the other bytes.
+/// Puts a block of bytes into a file, for a Writer: an array of the bytes, or none if the block is
+/// to travel with the other bytes.
 using StoreBlock = std::function<Result<std::optional<Array>>(std::span<const std::byte> block)>;
 
 /// Collects the bytes of values, and arrays that travel next to them.

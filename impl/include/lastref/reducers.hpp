@@ -129,8 +129,9 @@ class ForwardReducer {
 
   /// Sends an array of a mapped file as a view of that file; by value if it was mapped
   /// copy-on-write; as an array of no file if its path does not refer to the file any more. Sends
-  /// an array larger than max_nbytes as a new file; the array has one such file during its life, however often it is
-  /// sent. Sends all other arrays by value. A broadcast view counts as the bytes that it spans.
+  /// an array larger than max_nbytes as a new file; the array has one such file during its life,
+  /// however often it is sent. Sends all other arrays by value. A broadcast view counts as the
+  /// bytes that it spans.
   ///
   /// Errors          those of TemporaryResources::publish, hold and status_at. Nothing of the
   ///                 array remains. In a forked child, if it needs a new file:
