@@ -35,13 +35,28 @@ bool has_come(const Record& failed, const Record& later) noexcept {
          wanted.substr(process.size()) == met.substr(connection.size());
 }
 
-/// Whether the client of a connection that the tracker refused is killed before it reports that.
-bool has_lost_its_client(const Record& failed, const Record& later) noexcept {
+/// The role of the client of a connection that the tracker refused; empty if it is another call.
+std::string_view refused_client(const Record& failed) noexcept {
   constexpr std::string_view connection = "conn:";
   const std::string_view of = failed.object.view();
-  return failed.call == Call::peer_of && is_tracker(failed) && of.starts_with(connection) &&
-         is_fact(later, fact::died) && later.text != fact::ended &&
-         later.role.view() == of.substr(connection.size());
+  return failed.call == Call::peer_of && is_tracker(failed) && of.starts_with(connection)
+             ? of.substr(connection.size())
+             : std::string_view();
+}
+
+/// Whether that client is killed before it reports the refusal.
+bool has_lost_its_client(const Record& failed, const Record& later) noexcept {
+  return is_fact(later, fact::died) && later.text != fact::ended && !later.role.view().empty() &&
+         later.role.view() == refused_client(failed);
+}
+
+/// Whether it was dead when it was refused.
+bool had_lost_its_client(const Record& failed, std::span<const Record> before) {
+  const std::string_view client = refused_client(failed);
+  const auto last = std::find_if(before.rbegin(), before.rend(), [&](const Record& each) {
+    return !client.empty() && each.role.view() == client;
+  });
+  return last != before.rend() && is_fact(*last, fact::died);
 }
 
 /// Whether `later` shows that `failed` was retried successfully on the same object, or that the
@@ -315,7 +330,8 @@ Judgement error_surfaced(const Evidence& evidence) {
     operations.read(failed);
     root_died = root_died || (is_fact(failed, fact::died) && failed.role == "root");
     if (failed.kind != RecordKind::end || !failed.injected || failed.name == allocation_site ||
-        !matters(failed, operations) || (is_hired(failed) && root_died)) {
+        !matters(failed, operations) || (is_hired(failed) && root_died) ||
+        had_lost_its_client(failed, evidence.records.first(at))) {
       continue;
     }
     const Struck struck = struck_by(evidence, at, operations);
