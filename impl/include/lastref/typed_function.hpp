@@ -36,8 +36,8 @@ void init(int argc, char** argv);
 /// Arguments that all tasks of a call share. A worker receives them once, and decodes them with the
 /// first task.
 struct SharedArguments {
-  std::vector<std::byte> bytes;
-  std::vector<Array> arrays;
+  std::vector<std::byte> bytes = {};
+  std::vector<Array> arrays = {};
   std::shared_ptr<void> decoded = {};
 };
 
