@@ -352,12 +352,16 @@ Status TaskPool::add(const GroupPtr& group, std::size_t index, Writer own) {
   return ok();
 }
 
-bool TaskPool::is_hungry(const TaskGroup& group) const {
+bool TaskPool::is_hungry(TaskGroup& group) const {
   if (workers_ == 0 || !is_ours()) {
     return workers_ == 0;
   }
   const os::MonitorLock held(*monitor_);
-  return group.queued < 2 * std::size_t{workers_};
+  const std::size_t least = 2 * std::size_t{workers_};
+  // Tasks that are sent ahead are queued together as well: each time wakes the thread.
+  const std::size_t most = std::max(least, ahead_);
+  group.is_fed = group.queued < least || (group.is_fed && group.queued < most);
+  return group.is_fed;
 }
 
 std::optional<Tasks::Finished> TaskPool::next(TaskGroup& group) noexcept {
@@ -588,6 +592,7 @@ Status TaskPool::serve() {
     } else {
       hand_out();
     }
+    flush_all();
     if (has_finished_.exchange(false) && reducer_) {
       static_cast<void>(reducer_->release_gone());
     }
@@ -713,10 +718,15 @@ TaskPool::Lane* TaskPool::free_lane_for(const TaskGroup& group) {
 }
 
 void TaskPool::hand_out() {
+  std::size_t ahead = 0;
+  for (const Lane& lane : lanes_) {
+    ahead += lane.depth;
+  }
   for (;;) {
     TaskList one;
     {
       const os::MonitorLock held(*monitor_);
+      ahead_ = ahead;
       if (queue_.empty()) {
         return;
       }
@@ -859,7 +869,6 @@ Status TaskPool::send(Lane& lane,
     lane.in_flight.pop_back();
     return os::no_memory("a task");
   }
-  flush(lane);
   return ok();
 }
 
@@ -885,7 +894,15 @@ Status TaskPool::send_results_path(Lane& lane) {
 void TaskPool::retire(Lane& lane) {
   lane.is_leaving = true;
   lane.worker().jobs.post(MessageKind::leave, {}, {});
-  flush(lane);
+}
+
+/// Small messages to a worker are written together.
+void TaskPool::flush_all() {
+  for (Lane& lane : lanes_) {
+    if (!lane.worker().jobs.is_empty()) {
+      flush(lane);
+    }
+  }
 }
 
 void TaskPool::flush(Lane& lane) {

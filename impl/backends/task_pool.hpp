@@ -57,6 +57,7 @@ struct TaskGroup {
   std::size_t unfinished = 0;
   std::size_t queued = 0;
   bool is_canceled = false;
+  bool is_fed = false;          ///< Tasks are added until enough are queued.
   bool reports_cancel = false;  ///< In the next result.
 };
 
@@ -78,7 +79,7 @@ class TaskPool {
                          std::optional<Writer> shared,
                          std::optional<TaskOptions> options);
   Status add(const GroupPtr& group, std::size_t index, Writer own);
-  bool is_hungry(const TaskGroup& group) const;
+  bool is_hungry(TaskGroup& group) const;
   std::optional<Tasks::Finished> next(TaskGroup& group) noexcept;
   bool wait_for(const TaskGroup& group, std::chrono::nanoseconds timeout);
   void cancel(TaskGroup& group) noexcept;
@@ -175,6 +176,7 @@ class TaskPool {
   Status send(Lane& lane, const std::string& function, ArgumentList& arguments, Flight& flight);
   Status send_results_path(Lane& lane);
   void flush(Lane& lane);
+  void flush_all();
   void kill(Lane& lane, Error fate);
   void expire();
   void follow_requests();
@@ -221,6 +223,7 @@ class TaskPool {
   std::multiset<os::Instant> waiters_ LASTREF_GUARDED_BY(*monitor_);
   std::optional<Error> broken_ LASTREF_GUARDED_BY(*monitor_);
   std::uint64_t next_group_ LASTREF_GUARDED_BY(*monitor_) = 1;
+  std::size_t ahead_ LASTREF_GUARDED_BY(*monitor_) = 0;  ///< Tasks that workers may have at a time.
   bool is_woken_ LASTREF_GUARDED_BY(*monitor_) = false;
   bool is_ending_ LASTREF_GUARDED_BY(*monitor_) = false;
   bool nested_end_ LASTREF_GUARDED_BY(*monitor_) = false;
