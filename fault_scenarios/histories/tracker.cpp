@@ -246,7 +246,8 @@ class Player {
     std::uint64_t held = 0;  ///< by `hold`, which counts if another process holds the name
     bool was_held = false;
     bool is_made = false;
-    /// Since the last release. Each takes a full round of the tracker, which cleans up a name then.
+    /// While this process does not hold it. Each takes a full round of the tracker, which cleans up
+    /// a name then.
     std::size_t counts = 0;
   };
 
@@ -328,7 +329,7 @@ class Player {
     const auto counts = product_.client().counts();
     check(status_of(counts));
     for (auto& [each, its] : mine_) {
-      its.counts += counts ? 1U : 0U;
+      its.counts += counts && its.registered + its.held == 0 ? 1U : 0U;
     }
     if (!counts || mine.was_held || is_in("forget", name)) {
       return;
