@@ -143,6 +143,7 @@ struct ResourcesSubject final : Subject {
         {"set_current_context", [this] { return code_of(manager->set_current_context("c")); }},
         {"resolve_temp_folder_name",
          [this] { return code_of(manager->resolve_temp_folder_name()); }},
+        {"make_folder", [this] { return code_of(manager->make_folder()); }},
         {"publish", [this, nothing] { return code_of(manager->publish(nothing)); }},
         {"lend", [this] { return code_of(manager->lend(*file)); }},
         {"release", [this] { return code_of(manager->release(*file)); }},

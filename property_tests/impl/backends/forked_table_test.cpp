@@ -168,6 +168,7 @@ const Meeting meetings[] = {
     {"backends/process_backend.cpp", {"ProcessBackend"}},
     {"backends/process_pool.cpp", {"ProcessBackend", "FutureOfProcesses"}},
     {"backends/task_pool.cpp", {}, "each method checks the process first: see pool_test"},
+    {"backends/task_pool.hpp", {}, "each method checks the process first: see pool_test"},
     {"backends/thread_pool.cpp", {"ThreadingBackend", "FutureOfThreads"}},
     {"backends/thread_pool.hpp", {"ThreadingBackend"}},
     {"backends/typed_function.cpp", {}, "a list that static initialisation makes"},
