@@ -10,8 +10,8 @@ namespace lastref::backends {
 
 /// {group, shared arguments, arrays...}: keeps them for the tasks of the group.
 inline constexpr const char* share_function = "lastref.share";
-/// {path, bytes}: results of more bytes are put into files. The path is what their names begin with;
-/// their numbers from 0 on follow.
+/// {path, bytes}: results of more bytes are put into files. The path is what their names begin
+/// with; their numbers from 0 on follow.
 inline constexpr const char* results_function = "lastref.results";
 /// {group}
 inline constexpr const char* forget_function = "lastref.forget";

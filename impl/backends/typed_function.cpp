@@ -183,17 +183,27 @@ Result<Value> forget(Received& received, const Arguments& arguments) {
 
 TypedFunction::TypedFunction(std::string_view its_name,
                              Body its_body,
-                             Loader its_loader,
                              const std::type_info* its_state,
                              Init its_init,
                              bool may_return_blocks) noexcept
     : name_(its_name),
       body_(its_body),
-      loader_(its_loader),
       state_(its_state),
       init_(its_init),
-      may_return_blocks_(may_return_blocks),
-      next_(newest().load()) {
+      may_return_blocks_(may_return_blocks) {
+  enlist();
+}
+
+TypedFunction::TypedFunction(std::string_view its_name,
+                             Loader its_loader,
+                             const std::type_info* its_state,
+                             Init its_init) noexcept
+    : name_(its_name), loader_(its_loader), state_(its_state), init_(its_init) {
+  enlist();
+}
+
+void TypedFunction::enlist() noexcept {
+  next_ = newest().load();
   while (!newest().compare_exchange_weak(next_, this)) {
   }
 }

@@ -151,7 +151,8 @@ class Reader {
       if (!array.is_c_contiguous() || array.nbytes() % size != 0) {
         return failure(std::errc::bad_message, "an array that is no block of elements");
       }
-      return Block{.bytes = {array.data(), array.nbytes()}, .keeper = std::move(array)};
+      const std::span bytes(array.data(), array.nbytes());
+      return Block{.bytes = bytes, .keeper = std::move(array)};
     }
     if (count > bytes_.size() / size) {
       return failure(std::errc::bad_message, "more elements than bytes");

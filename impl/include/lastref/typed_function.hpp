@@ -57,10 +57,14 @@ class TypedFunction {
 
   TypedFunction(std::string_view its_name,
                 Body its_body,
-                Loader its_loader,
                 const std::type_info* its_state,
                 Init its_init,
-                bool may_return_blocks = false) noexcept;
+                bool may_return_blocks) noexcept;
+  /// A loader.
+  TypedFunction(std::string_view its_name,
+                Loader its_loader,
+                const std::type_info* its_state,
+                Init its_init) noexcept;
   TypedFunction(const TypedFunction&) = delete;
   TypedFunction& operator=(const TypedFunction&) = delete;
   ~TypedFunction() = default;
@@ -84,13 +88,15 @@ class TypedFunction {
   const TypedFunction* next() const noexcept { return next_; }
 
  private:
+  void enlist() noexcept;
+
   std::string_view name_;
-  Body body_;
-  Loader loader_;
+  Body body_ = nullptr;
+  Loader loader_ = nullptr;
   const std::type_info* state_;
   Init init_;
-  bool may_return_blocks_;
-  const TypedFunction* next_;
+  bool may_return_blocks_ = false;
+  const TypedFunction* next_ = nullptr;
 };
 
 /// The parameters and the result of a function or a lambda.
@@ -185,7 +191,7 @@ class TypedCall {
   }
 
   static inline const TypedFunction registered{
-      name_of_function<f>(), &run, nullptr, state_type(), &init_here, may_be_large<ResultOf<f>>};
+      name_of_function<f>(), &run, state_type(), &init_here, may_be_large<ResultOf<f>>};
 
  private:
   template <typename T>
@@ -248,7 +254,7 @@ struct StateOf {
 
   static std::shared_ptr<void> make() { return std::make_shared<Loaded>(load()); }
   static inline const TypedFunction registered{
-      name_of_function<load>(), nullptr, &make, &typeid(Loaded), &init_here};
+      name_of_function<load>(), &make, &typeid(Loaded), &init_here};
 };
 
 /// The functions of this process, by their ids, for `run_if_spawned`. `before_each` is called

@@ -1,9 +1,9 @@
 // large_values_test: containers and arrays that travel through files, as arguments and results.
-#include <unistd.h>
-
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
+
+#include <lastref/kernel_os.hpp>
 
 #include "property_tests/impl/pool/pool_fixture.hpp"
 
@@ -46,7 +46,8 @@ View<double, 1> doubles(std::size_t count) {
 /// A worker that dies while it puts a result into a file.
 Doubles leaves_a_part(const std::string& folder) {
   for (const auto& each : std::filesystem::directory_iterator(folder)) {
-    std::ofstream(each.path() / ("result_" + std::to_string(getpid()) + "_1")) << "part";
+    std::ofstream(each.path() / ("result_" + std::to_string(os::KernelOs().process_id()) + "_1"))
+        << "part";
   }
   std::abort();
 }
