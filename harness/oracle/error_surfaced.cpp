@@ -53,8 +53,11 @@ bool has_lost_its_client(const Record& failed, const Record& later) noexcept {
 /// Whether it was dead when it was refused.
 bool had_lost_its_client(const Record& failed, std::span<const Record> before) {
   const std::string_view client = refused_client(failed);
+  if (client.empty()) {
+    return false;
+  }
   const auto last = std::find_if(before.rbegin(), before.rend(), [&](const Record& each) {
-    return !client.empty() && each.role.view() == client;
+    return each.role.view() == client;
   });
   return last != before.rend() && is_fact(*last, fact::died);
 }
