@@ -372,7 +372,7 @@ std::optional<Tasks::Finished> TaskPool::next(TaskGroup& group) noexcept {
   Error error;
   {
     const os::MonitorLock held(*monitor_);
-    while (group.finished.empty() && group.unfinished > 0 && !broken_) {
+    while (group.finished.empty() && group.unfinished > 0 && !is_down_) {
       monitor_->wait();
     }
     if (!group.finished.empty()) {
@@ -416,7 +416,7 @@ bool TaskPool::wait_for(const TaskGroup& group, std::chrono::nanoseconds timeout
   constexpr std::chrono::hours forever{24 * 365 * 100};
   const os::Instant deadline = os_.now() + std::min<std::chrono::nanoseconds>(timeout, forever);
   const os::MonitorLock held(*monitor_);
-  const auto is_over = [&] { return !group.finished.empty() || group.unfinished == 0 || broken_; };
+  const auto is_over = [&] { return !group.finished.empty() || group.unfinished == 0 || is_down_; };
   if (is_over()) {
     return true;
   }
@@ -557,6 +557,7 @@ void TaskPool::run() {
   {
     const os::MonitorLock held(*monitor_);
     broken_ = std::move(error);
+    is_down_ = true;
     queue_.clear();
     monitor_->notify_all();
   }

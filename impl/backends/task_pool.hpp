@@ -221,7 +221,8 @@ class TaskPool {
   TaskList queue_ LASTREF_GUARDED_BY(*monitor_);
   std::vector<std::uint64_t> closed_ LASTREF_GUARDED_BY(*monitor_);
   std::multiset<os::Instant> waiters_ LASTREF_GUARDED_BY(*monitor_);
-  std::optional<Error> broken_ LASTREF_GUARDED_BY(*monitor_);
+  std::optional<Error> broken_ LASTREF_GUARDED_BY(*monitor_);  ///< Why it takes no tasks.
+  bool is_down_ LASTREF_GUARDED_BY(*monitor_) = false;         ///< No unfinished task has a result.
   std::uint64_t next_group_ LASTREF_GUARDED_BY(*monitor_) = 1;
   std::size_t ahead_ LASTREF_GUARDED_BY(*monitor_) = 0;  ///< Tasks that workers may have at a time.
   bool is_woken_ LASTREF_GUARDED_BY(*monitor_) = false;
