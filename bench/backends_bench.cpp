@@ -45,6 +45,7 @@ using lastref::bench::Measure;
 using lastref::bench::on_one_processor;
 using lastref::bench::OtherProcess;
 using lastref::bench::Others;
+using lastref::bench::run_noop_list;
 using lastref::bench::run_noops;
 using lastref::bench::seconds;
 using lastref::bench::Tree;
@@ -116,7 +117,8 @@ Others others_of(BackendKind kind, const std::string& what, const std::string& c
 void warm_calls(benchmark::State& state,
                 BackendKind kind,
                 std::optional<std::size_t> batch_size,
-                const std::string& what) {
+                const std::string& what,
+                lastref::Outcome<lastref::List> (*run)(Parallel&, std::int64_t) = &run_noops) {
   Tree tree(lastref::this_program);
   if (!tree.ready(state)) {
     return;
@@ -135,7 +137,7 @@ void warm_calls(benchmark::State& state,
   }
   const auto ours = [&]() -> std::optional<double> {
     bool has_results = false;
-    const double spent = seconds([&] { has_results = run_noops(parallel, count).has_value(); });
+    const double spent = seconds([&] { has_results = run(parallel, count).has_value(); });
     return has_results ? std::optional(spent) : std::nullopt;
   };
   const double median = compare(state, ours, others);
@@ -144,6 +146,11 @@ void warm_calls(benchmark::State& state,
 
 /// Grows with the number of tasks: each task is one message to the worker and one back.
 void one_task_a_message(benchmark::State& state, BackendKind kind) {
+  warm_calls(state, kind, 1, "each", &run_noop_list);
+}
+
+/// The same, where the caller asks a source for each task.
+void one_task_a_message_from_a_source(benchmark::State& state, BackendKind kind) {
   warm_calls(state, kind, 1, "each");
 }
 
@@ -210,6 +217,9 @@ BENCHMARK_CAPTURE(one_task_a_message, processes, BackendKind::processes)
     ->UseManualTime();
 BENCHMARK_CAPTURE(one_task_a_message, threads, BackendKind::threads)->Arg(10'000)->UseManualTime();
 BENCHMARK_CAPTURE(one_task_a_message, sequential, BackendKind::sequential)
+    ->Arg(10'000)
+    ->UseManualTime();
+BENCHMARK_CAPTURE(one_task_a_message_from_a_source, processes, BackendKind::processes)
     ->Arg(10'000)
     ->UseManualTime();
 BENCHMARK_CAPTURE(automatic_batches, processes, BackendKind::processes)

@@ -4,23 +4,9 @@ namespace lastref::harness {
 
 const std::vector<KnownPlan>& known_plans() {
   static const std::vector<KnownPlan> all = {
-      // A standby thread can no longer receive, and leaves the end of the pool to the leader, which
-      // continues only when no other thread can.
-      {.scenario = "jobs/message_exceeds_pipe_capacity",
-       .faults = {"root/poll()#3 fail_always ENOMEM", "root/poll()#9 pause"}},
       // Half of a worker's last answer is read when its death is known.
       {.scenario = "jobs/last_answer_of_dead_worker_counts",
        .faults = {"root/read(pipe.read)#1 shorten"}},
-      // A thread that was on standby when its polls began to fail leads when the other receiving
-      // thread is away.
-      {.scenario = "jobs/source_is_called_on_demand",
-       .faults = {"root/poll()#11 fail_always ENOMEM", "root/poll()#21 fail_always ENOMEM"},
-       .seed = 31},
-      // One receiving thread ends the workers while the other one finds that it can no longer be
-      // woken. If it killed them, it would do so at the pause.
-      {.scenario = "jobs/tracker_of_job_is_killed",
-       .faults = {"root/read(pipe.read)#6 fail_always EIO",
-                  "root/signal_process(process:worker_1)#1 pause"}},
       // A tracker dies when no process can join it any more, and when only its lock is left.
       {.scenario = "tracker/lock_is_taken_during_tracker_exit",
        .faults = {"tracker/unlink(socket)#1 kill_before"}},

@@ -20,22 +20,10 @@ Status result_of(const Outcome<FuturePtr>& sent) {
   return sent ? status_of((*sent)->get()) : status_of(Outcome<List>(tl::unexpected(sent.error())));
 }
 
-class Late final : public PendingWork {
- public:
-  explicit Late(Stage& stage) : stage_(stage) {}
-  void resume() override { stage_.tell("the late thread has resumed"); }
-
- private:
-  Stage& stage_;
-};
-
 /// A root, and its steps.
 class Root {
  public:
-  explicit Root(Stage& stage)
-      : stage_(stage),
-        backend_(session_of(stage), functions_of(stage)),
-        kept_(std::make_shared<Late>(stage)) {}
+  explicit Root(Stage& stage) : stage_(stage), backend_(session_of(stage), functions_of(stage)) {}
 
   Status run() {
     Product& product = stage_.product();
@@ -43,12 +31,10 @@ class Root {
     LASTREF_CHECK(product.operation("configure",
                                     [&] { return status_of(backend_.configure({.n_jobs = 2})); }));
     const Status waited = product.operation("wait for results", [&] { return wait_for_results(); });
-    const Status aside =
-        product.operation("yield the I/O thread", [&] { return yield_io_thread(); });
     const Status run =
         product.operation("run after a long task", [&] { return run_after_long_task(); });
     const Status ended = product.operation("terminate", [&] { return backend_.terminate(); });
-    return first_failure({waited, aside, run, ended});
+    return first_failure({waited, run, ended});
   }
 
  private:
@@ -78,31 +64,6 @@ class Root {
     return first_failure({result_of(first), result_of(second)});
   }
 
-  /// A thread that receives results steps aside and waits for the other one, which then cannot.
-  Status yield_io_thread() {
-    stage_.wait_for_quiet();  // Both receiving threads are idle again.
-    const auto free = std::make_shared<Late>(stage_);
-    const auto first = backend_.apply_inline({{"after", {"both are asked"}}}, [&](BatchOutcome&) {
-      must(backend_.yield_io_thread(/*waits=*/true, *free), served, "no thread could be yielded");
-      stage_.tell("one thread has been yielded");
-      must(stage_.await("the other has tried"), served, "another batch has no answer");
-    });
-    const auto second =
-        backend_.apply_inline({{"after", {"one thread has been yielded"}}}, [&](BatchOutcome&) {
-          must(!backend_.yield_io_thread(/*waits=*/true, *kept_),
-               served,
-               "both threads were yielded");
-          stage_.tell("the other has tried");
-        });
-    stage_.tell("both are asked");
-    stage_.await("the other has tried");
-    const Status run = first_failure({result_of(first), result_of(second)});
-    must(stage_.await("the late thread has resumed"),
-         "E13: work of a thread that could not be yielded resumes when another is free",
-         "it has not resumed");
-    return run;
-  }
-
   /// A task waits until those after it are done, except one that its worker has already.
   Status run_after_long_task() {
     std::vector<Outcome<FuturePtr>> sent;
@@ -128,7 +89,6 @@ class Root {
 
   Stage& stage_;
   ProcessBackend backend_;
-  std::shared_ptr<Late> kept_;
 };
 
 Status root(Stage& stage) {
@@ -157,8 +117,8 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "A callback waits for another batch. One I/O thread yields, and another that cannot "
-          "resumes later. A task waits for tasks sent after it. All work that can continue does.",
+          "A callback waits for another batch, and a task waits for tasks sent after it. All work "
+          "that can continue does.",
       .rows = {"E13", "B5"},
       .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}},
       .outside_matrix = "it tests threads: other job scenarios make the same calls",

@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::int64_t tasks = 8;
 
-/// A background thread of the pool reports the first progress while the caller is in the source.
-/// The report waits for the last task, which another thread has to send.
+/// The first progress is reported while the caller is in the source. The report waits for the last
+/// task, which the caller sends.
 Status root(Stage& stage) {
   LASTREF_CHECK(stage.product().lead());
   ParallelOptions options = two_workers();
@@ -55,8 +55,8 @@ Status worker(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "The progress callback of a call waits for the last task and so blocks one I/O thread of "
-          "the pool. The other I/O thread receives, and all tasks are still sent.",
+          "The progress callback of a call waits for the last task, and blocks the thread that "
+          "reports progress. All tasks are still sent.",
       .rows = {"E13", "B10"},
       .roles = {{"root", root}, {"worker_1", worker}, {"worker_2", worker}},
       .outside_matrix = "it tests threads: other job scenarios make the same calls",

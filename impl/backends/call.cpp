@@ -5,6 +5,7 @@
 
 #include "impl/backends/exceptions.hpp"
 #include "impl/backends/pool_future.hpp"
+#include "impl/os/limits.hpp"
 
 namespace lastref::backends {
 
@@ -14,15 +15,24 @@ Call::Call(Parts parts)
       options_(parts.options),
       n_jobs_(parts.n_jobs),
       source_(parts.source),
+      may_send_back_(parts.is_source_ours || !backend_->calls_back_inline()),
       reports_progress_(options_.progress || options_.verbose > 0),
       monitor_(os_.make_monitor()),
       begun_(os_.now()) {}
 
 Outcome<List> Call::run() {
-  do {
-    dispatch();
-    report_progress();
-  } while (wait());
+  std::unique_ptr<os::Thread> reporter;
+  if (reports_progress_) {
+    auto started = os_.start_thread([this] { report_progress(); }, os::ThreadKind::users);
+    if (!started) {
+      return failed(std::move(started).error());
+    }
+    reporter = *std::move(started);
+  }
+  while (wait()) {
+    send(/*is_caller=*/true);
+  }
+  end_reporting(std::move(reporter));
   const os::MonitorLock held(*monitor_);
   if (failure_) {
     return tl::unexpected<TaskFailure>(*std::move(failure_));
@@ -30,7 +40,7 @@ Outcome<List> Call::run() {
   return std::move(results_);
 }
 
-/// False when the call is over; true if the caller has something to do.
+/// Waits until a batch is to be sent. False: the call is over.
 bool Call::wait() {
   const os::MonitorLock held(*monitor_);
   caller_waits_ = true;
@@ -38,29 +48,24 @@ bool Call::wait() {
     monitor_->wait();
   }
   caller_waits_ = false;
-  caller_goes_on_ = false;
   is_over_ = may_end();
   return !is_over_;
 }
 
-/// Sends as many batches as may be in flight. One thread at a time does this, for all threads.
-void Call::dispatch() {
-  {
-    const os::MonitorLock held(*monitor_);
-    wants_dispatch_ = true;
-    if (std::exchange(is_dispatching_, true)) {
-      return;
+/// A failure of the last report is one of the call.
+void Call::end_reporting(std::unique_ptr<os::Thread> reporter) {
+  if (reporter) {
+    {
+      const os::MonitorLock held(*monitor_);
+      monitor_->notify_all();
     }
-  }
-  while (goes_on()) {
-    while (may_send() && send_one()) {
-    }
+    reporter->join();
   }
 }
 
 void Call::fail(TaskFailure failure) {
   const os::MonitorLock held(*monitor_);
-  if (!failure_ && !is_over_) {
+  if (!failure_) {
     failure_ = std::move(failure);
   }
   notify();
@@ -72,8 +77,7 @@ void Call::abort() {
 }
 
 bool Call::may_end() const {
-  return !is_dispatching_ && (failure_ || (is_exhausted_ && unfinished_ == 0 && !is_reporting_ &&
-                                           pending_progress_.empty()));
+  return !is_sending_ && (failure_ || (is_exhausted_ && on_their_way_ == 0));
 }
 
 bool Call::has_space() const {
@@ -81,30 +85,14 @@ bool Call::has_space() const {
          (!options_.pre_dispatch || on_their_way_ / n_jobs_ < *options_.pre_dispatch);
 }
 
-bool Call::is_to_send() const {
-  return has_space() && !is_dispatching_;
-}
-
-bool Call::has_progress_to_report() const {
-  return !pending_progress_.empty() && !is_reporting_;
-}
-
 bool Call::is_caller_wanted() const {
-  return has_progress_to_report() || (caller_goes_on_ && is_to_send());
+  return has_space() && !is_sending_;
 }
 
-/// Not after each batch: the caller would take a processor from the working threads.
 void Call::notify() {
   if (caller_waits_ && (may_end() || is_caller_wanted())) {
     monitor_->notify_all();
   }
-}
-
-bool Call::goes_on() {
-  const os::MonitorLock held(*monitor_);
-  is_dispatching_ = std::exchange(wants_dispatch_, false);
-  notify();
-  return is_dispatching_;
 }
 
 bool Call::has_failed() const {
@@ -112,25 +100,49 @@ bool Call::has_failed() const {
   return failure_.has_value();
 }
 
-bool Call::may_send() {
-  const os::MonitorLock held(*monitor_);
-  return has_space();
-}
-
-/// False if there was nothing to send, or it could not be sent.
-bool Call::send_one() {
-  bool is_sent = false;
-  if (auto thrown = catch_as_failure([&] { is_sent = try_send(); }, "the sending of a batch")) {
-    fail(*std::move(thrown));
+/// Sends batches while there is space. One thread at a time does this, for all threads.
+void Call::send(bool is_caller) {
+  {
+    const os::MonitorLock held(*monitor_);
+    if (std::exchange(is_sending_, true)) {
+      return;  // The other thread sees the space.
+    }
   }
-  return is_sent;
+  bool goes_on = true;
+  while (goes_on && still_has_space()) {
+    if (auto thrown =
+            catch_as_failure([&] { goes_on = send_one(is_caller); }, "the sending of a batch")) {
+      fail(*std::move(thrown));
+    }
+  }
+  if (!goes_on) {
+    const os::MonitorLock held(*monitor_);
+    is_sending_ = false;
+    notify();
+  }
 }
 
-bool Call::try_send() {
+/// If not, no thread sends any more.
+bool Call::still_has_space() {
+  const os::MonitorLock held(*monitor_);
+  is_sending_ = has_space();
+  notify();
+  return is_sending_;
+}
+
+/// False if the caller has to send it.
+bool Call::send_one(bool is_caller) {
   const auto sending = std::make_shared<Sending>();
-  Batch batch = take(options_.batch_size ? *options_.batch_size : backend_->compute_batch_size());
-  if (batch.empty() || has_failed()) {
+  std::size_t size = options_.batch_size ? *options_.batch_size : backend_->compute_batch_size();
+  size = prepare(size);
+  const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(size);
+  if (!is_caller && backend_->calls_back_inline() &&
+      !std::all_of(waiting_.begin(), end, [&](const Task& task) { return is_brief(task); })) {
     return false;
+  }
+  Batch batch = take(size);
+  if (batch.empty() || has_failed()) {
+    return true;
   }
   for (const Task& task : batch) {
     for (const Value& argument : task.arguments) {
@@ -144,23 +156,23 @@ bool Call::try_send() {
     sending->first = results_.size();
     results_.resize(results_.size() + sending->size);
     ++on_their_way_;
-    ++unfinished_;
     for (const auto& [identity, array] : sending->inputs) {
       ++uses_[identity];
       idle_.erase(identity);
     }
   }
-  const auto callback = [self = std::static_pointer_cast<Call>(shared_from_this()),
-                         sending](BatchOutcome& outcome) { self->complete(*sending, outcome); };
+  const auto callback = [self = shared_from_this(), sending](BatchOutcome& outcome) {
+    self->complete(*sending, outcome);
+  };
   const auto sent = backend_->apply_inline(std::move(batch), callback);
   if (!sent) {
     fail(sent.error());
   }
-  return sent.has_value();
+  return true;
 }
 
-/// Tasks for one batch. If few are left, they are divided among all jobs.
-Batch Call::take(std::size_t size) {
+/// The tasks of the next batch wait then. If few are left, they are divided among all jobs.
+std::size_t Call::prepare(std::size_t size) {
   const bool may_choose = !options_.batch_size;
   const std::size_t enough = may_choose ? size * n_jobs_ : size;
   while (!is_at_end_ && waiting_.size() < enough) {
@@ -173,9 +185,13 @@ Batch Call::take(std::size_t size) {
   if (may_choose && waiting_.size() < enough) {
     size = std::min(size, (waiting_.size() + n_jobs_ - 1) / n_jobs_);
   }
+  return std::min(size, waiting_.size());
+}
+
+Batch Call::take(std::size_t size) {
   Batch batch;
-  batch.reserve(std::min(size, waiting_.size()));
-  while (batch.size() < size && !waiting_.empty()) {
+  batch.reserve(size);
+  while (batch.size() < size) {
     batch.push_back(std::move(waiting_.front()));
     waiting_.pop_front();
   }
@@ -185,6 +201,18 @@ Batch Call::take(std::size_t size) {
   }
   release_idle();
   return batch;
+}
+
+/// Whether sending it takes no longer than reading a result.
+bool Call::is_brief(const Task& task) const {
+  const std::size_t size_max = os::limits_of(os_).instant_result;
+  return std::ranges::all_of(task.arguments, [&](const Value& argument) {
+    const auto* bytes = argument.get_if<ByteString>();
+    const auto* text = argument.get_if<std::string>();
+    return !argument.get_if<Array>() && !argument.get_if<List>() && !argument.get_if<Map>() &&
+           (bytes == nullptr || bytes->size() <= size_max) &&
+           (text == nullptr || text->size() <= size_max);
+  });
 }
 
 std::optional<Task> Call::ask_source() {
@@ -217,30 +245,18 @@ void Call::complete(Sending& sending, BatchOutcome& outcome) {
           catch_as_failure([&] { take_results(sending, outcome); }, "the results of a batch")) {
     fail(*std::move(thrown));
   }
-  if (is_wanted()) {
-    go_on();
+  bool is_to_send = false;
+  {
     const os::MonitorLock held(*monitor_);
-    end_batch();
+    --on_their_way_;
+    is_to_send = may_send_back_ && is_caller_wanted();
+    if (!is_to_send) {
+      notify();
+    }
   }
-}
-
-/// The call may return only now, because nothing uses it after this.
-void Call::end_batch() {
-  --unfinished_;
-  notify();
-}
-
-/// Whether the thread that has called back has more to do than to end the batch. If not, ends it.
-bool Call::is_wanted() {
-  const os::MonitorLock held(*monitor_);
-  wants_dispatch_ = true;
-  if (is_to_send() || (has_progress_to_report() && !caller_waits_)) {
-    // The caller reports if it has nothing else to do: sending is more urgent here.
-    notify();
-    return true;
+  if (is_to_send) {
+    send(/*is_caller=*/false);
   }
-  end_batch();
-  return false;
 }
 
 void Call::take_results(Sending& sending, BatchOutcome& outcome) {
@@ -252,7 +268,6 @@ void Call::take_results(Sending& sending, BatchOutcome& outcome) {
   std::vector<Array::Identity> unused;
   {
     const os::MonitorLock held(*monitor_);
-    --on_their_way_;
     if (outcome && !is_over_) {
       std::ranges::move(*outcome, results_.begin() + static_cast<std::ptrdiff_t>(sending.first));
     }
@@ -265,6 +280,7 @@ void Call::take_results(Sending& sending, BatchOutcome& outcome) {
     }
     if (outcome && reports_progress_ && !is_over_) {
       pending_progress_.push_back({.size = sending.size, .at = now});
+      monitor_->notify_all();
     }
   }
   sending.inputs.clear();
@@ -281,46 +297,9 @@ void Call::take_results(Sending& sending, BatchOutcome& outcome) {
   release_idle();
 }
 
-/// Sends and reports after a batch, which may take as long as your code takes. If this thread
-/// cannot do it now, the caller or `resume` does it: the caller may be in your code that waits
-/// for it.
-void Call::go_on() {
-  bool is_free = false;
-  if (auto thrown = catch_as_failure(
-          [&] { is_free = backend_->yield_io_thread(reports_progress_, *this); }, "a call")) {
-    fail(*std::move(thrown));
-  }
-  if (!is_free) {
-    const os::MonitorLock held(*monitor_);
-    caller_goes_on_ = true;
-    notify();
-    return;
-  }
-  report_progress();
-  dispatch();
-}
-
-void Call::resume() {
-  {
-    const os::MonitorLock held(*monitor_);
-    if (caller_waits_ || !(is_to_send() || has_progress_to_report())) {
-      return;  // A waiting caller is notified, now or later.
-    }
-  }
-  go_on();
-}
-
-/// Reports all finished batches, unless a thread does that already.
+/// Runs in a thread of its own until the call is over.
 void Call::report_progress() {
-  if (!reports_progress_) {
-    return;
-  }
-  {
-    const os::MonitorLock held(*monitor_);
-    if (pending_progress_.empty() || std::exchange(is_reporting_, true)) {
-      return;
-    }
-  }
+  std::size_t next_report_at = 1;
   CallProgress progress;
   while (next_progress(progress)) {
     if (auto thrown = catch_as_failure(
@@ -333,8 +312,8 @@ void Call::report_progress() {
       fail(*std::move(thrown));
     }
     // The interval doubles each time, so that a long call reports little.
-    if (options_.verbose > 0 && progress.completed >= next_report_at_) {
-      next_report_at_ = 2 * progress.completed;
+    if (options_.verbose > 0 && progress.completed >= next_report_at) {
+      next_report_at = 2 * progress.completed;
       os::report_quietly(os_, [&] {
         return "lastref: " + std::to_string(progress.completed) + " tasks are done";
       });
@@ -342,15 +321,13 @@ void Call::report_progress() {
   }
 }
 
-/// False if there is nothing to report: then no thread reports any more.
+/// Waits for a finished batch. False: there will be none.
 bool Call::next_progress(CallProgress& progress) {
   const os::MonitorLock held(*monitor_);
-  if (failure_ || is_over_) {
-    pending_progress_.clear();
+  while (!failure_ && pending_progress_.empty() && !is_over_) {
+    monitor_->wait();
   }
-  if (pending_progress_.empty()) {
-    is_reporting_ = false;
-    notify();
+  if (failure_ || pending_progress_.empty()) {
     return false;
   }
   completed_ += pending_progress_.front().size;

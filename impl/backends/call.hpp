@@ -1,10 +1,10 @@
 // call: one call of a Parallel.
 //
-// The thread that calls back takes the results, which takes no time. Then the source is to be
-// called, and progress reported: each by one thread at a time, which does it for all others, so
-// that no thread waits for a source or a progress callback that waits. It is the thread that has
-// called back, if its backend can do without it, otherwise the caller if it waits, otherwise the
-// thread that calls `resume`. Your code is never called with anything locked.
+// The thread that runs the call asks the source and sends the tasks. Where progress is reported, a
+// thread of the call does it, so that neither a source nor a progress callback that waits keeps the
+// other one from being called. The threads that call back run no code of yours and do nothing that
+// takes long: they store results, and send tasks that are known and small. Your code is never
+// called with anything locked.
 #pragma once
 
 #include <deque>
@@ -19,7 +19,7 @@
 namespace lastref::backends {
 
 /// Callbacks after its end are ignored.
-class Call final : public PendingWork {
+class Call : public std::enable_shared_from_this<Call> {
  public:
   struct Parts {
     os::Os& os;
@@ -27,6 +27,7 @@ class Call final : public PendingWork {
     const ParallelOptions& options;
     unsigned n_jobs = 1;
     const TaskSource& source;
+    bool is_source_ours = false;  ///< It returns at once, and runs no code of yours.
   };
 
   explicit Call(Parts parts);
@@ -36,7 +37,6 @@ class Call final : public PendingWork {
   void fail(TaskFailure failure);
   /// Also ends running tasks.
   void abort();
-  void resume() override;
 
  private:
   /// One handle for each array.
@@ -58,58 +58,47 @@ class Call final : public PendingWork {
 
   static void collect(const Value& value, Inputs& inputs);
 
-  void dispatch();
   bool wait();
-  bool goes_on();
-  bool may_send();
-  bool send_one();
-  bool try_send();
+  void send(bool is_caller);
+  bool still_has_space();
+  bool send_one(bool is_caller);
+  bool is_brief(const Task& task) const;
+  std::size_t prepare(std::size_t size);
   Batch take(std::size_t size);
   std::optional<Task> ask_source();
   void complete(Sending& sending, BatchOutcome& outcome);
   void take_results(Sending& sending, BatchOutcome& outcome);
   void release_idle();
   void report_progress();
-  bool is_wanted();
-  void go_on();
   bool next_progress(CallProgress& progress);
   bool has_failed() const;
+  void end_reporting(std::unique_ptr<os::Thread> reporter);
 
   bool may_end() const LASTREF_REQUIRES(*monitor_);
   bool has_space() const LASTREF_REQUIRES(*monitor_);
-  bool is_to_send() const LASTREF_REQUIRES(*monitor_);
-  bool has_progress_to_report() const LASTREF_REQUIRES(*monitor_);
   bool is_caller_wanted() const LASTREF_REQUIRES(*monitor_);
   void notify() LASTREF_REQUIRES(*monitor_);
-  void end_batch() LASTREF_REQUIRES(*monitor_);
 
   os::Os& os_;
   std::shared_ptr<ParallelBackend> backend_;
   const ParallelOptions& options_;
   unsigned n_jobs_;
   const TaskSource& source_;
+  bool may_send_back_;  ///< From the threads that call back.
   bool reports_progress_;
   std::unique_ptr<os::Monitor> monitor_;
   os::Instant begun_;
 
-  // Of the thread that dispatches.
+  // Of the thread that sends.
   std::deque<Task> waiting_;
   bool is_at_end_ = false;
 
-  // Of the thread that reports.
-  std::size_t next_report_at_ = 1;
-
-  bool is_dispatching_ LASTREF_GUARDED_BY(*monitor_) = false;
-  bool wants_dispatch_ LASTREF_GUARDED_BY(*monitor_) = false;
-  bool is_reporting_ LASTREF_GUARDED_BY(*monitor_) = false;
   bool is_exhausted_ LASTREF_GUARDED_BY(*monitor_) = false;
   bool is_over_ LASTREF_GUARDED_BY(*monitor_) = false;
+  bool is_sending_ LASTREF_GUARDED_BY(*monitor_) = false;
   bool caller_waits_ LASTREF_GUARDED_BY(*monitor_) = false;
-  bool caller_goes_on_ LASTREF_GUARDED_BY(*monitor_) = false;   ///< No other thread can.
   std::size_t on_their_way_ LASTREF_GUARDED_BY(*monitor_) = 0;  ///< batches
-  /// Batches that are not completely handled.
-  std::size_t unfinished_ LASTREF_GUARDED_BY(*monitor_) = 0;
-  std::size_t completed_ LASTREF_GUARDED_BY(*monitor_) = 0;  ///< tasks
+  std::size_t completed_ LASTREF_GUARDED_BY(*monitor_) = 0;     ///< tasks
   std::deque<ProgressEvent> pending_progress_ LASTREF_GUARDED_BY(*monitor_);
   /// Batches on their way.
   std::map<Array::Identity, std::size_t, std::owner_less<>> uses_ LASTREF_GUARDED_BY(*monitor_);

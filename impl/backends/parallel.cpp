@@ -123,13 +123,15 @@ Status Parallel::make_ready() {
 }
 
 /// Called when its backend has been notified of the start.
-Outcome<List> Parallel::run_begun(const TaskSource& source) {
+Outcome<List> Parallel::run_begun(const TaskSource& source, bool is_source_ours) {
   State& state = *state_;
-  const auto call = std::make_shared<backends::Call>(backends::Call::Parts{.os = state.os,
-                                                                           .backend = state.works,
-                                                                           .options = state.options,
-                                                                           .n_jobs = state.n_jobs,
-                                                                           .source = source});
+  const auto call =
+      std::make_shared<backends::Call>(backends::Call::Parts{.os = state.os,
+                                                             .backend = state.works,
+                                                             .options = state.options,
+                                                             .n_jobs = state.n_jobs,
+                                                             .source = source,
+                                                             .is_source_ours = is_source_ours});
   {
     const os::MonitorLock held(*state.monitor);
     state.call = call;
@@ -140,7 +142,7 @@ Outcome<List> Parallel::run_begun(const TaskSource& source) {
   return call->run();
 }
 
-Outcome<List> Parallel::run_one(const TaskSource& source) {
+Outcome<List> Parallel::run_one(const TaskSource& source, bool is_source_ours) {
   State& state = *state_;
   Status ready = check(state.options);
   if (ready) {
@@ -153,7 +155,8 @@ Outcome<List> Parallel::run_one(const TaskSource& source) {
     return failed(ready.error());
   }
   Outcome<List> outcome;
-  if (auto thrown = backends::catch_as_failure([&] { outcome = run_begun(source); }, "a call")) {
+  if (auto thrown = backends::catch_as_failure([&] { outcome = run_begun(source, is_source_ours); },
+                                               "a call")) {
     outcome = tl::unexpected<TaskFailure>(*std::move(thrown));
   }
   state.set_call(nullptr);
@@ -164,7 +167,7 @@ Outcome<List> Parallel::run_one(const TaskSource& source) {
   return outcome;
 }
 
-Outcome<List> Parallel::run(const TaskSource& source) {
+Outcome<List> Parallel::run_alone(const TaskSource& source, bool is_source_ours) {
   if (!state_) {
     return failed(backends::not_made());
   }
@@ -180,7 +183,8 @@ Outcome<List> Parallel::run(const TaskSource& source) {
     state_->is_aborted = false;
   }
   Outcome<List> outcome;
-  if (auto thrown = backends::catch_as_failure([&] { outcome = run_one(source); }, "a call")) {
+  if (auto thrown = backends::catch_as_failure([&] { outcome = run_one(source, is_source_ours); },
+                                               "a call")) {
     // There was no memory; the next call must not use workers that still run.
     state_->works = nullptr;
     outcome = tl::unexpected<TaskFailure>(*std::move(thrown));
@@ -190,11 +194,16 @@ Outcome<List> Parallel::run(const TaskSource& source) {
   return outcome;
 }
 
+Outcome<List> Parallel::run(const TaskSource& source) {
+  return run_alone(source, /*is_source_ours=*/false);
+}
+
 Outcome<List> Parallel::run(std::vector<Task> tasks) {
   auto next = tasks.begin();
-  return run([&]() -> std::optional<Task> {
+  const TaskSource source = [&]() -> std::optional<Task> {
     return next == tasks.end() ? std::nullopt : std::optional(std::move(*next++));
-  });
+  };
+  return run_alone(source, /*is_source_ours=*/true);
 }
 
 Status Parallel::invalidate(const Array& array) {

@@ -186,11 +186,6 @@ Outcome<FuturePtr> ProcessBackend::apply_inline(Batch batch, Callback callback) 
   });
 }
 
-bool ProcessBackend::yield_io_thread(bool waits, PendingWork& work) {
-  const auto pool = state_ && state_->check_process() ? state_->slot.pool() : nullptr;
-  return pool && pool->yield_io_thread(waits, work);
-}
-
 void ProcessBackend::cancel() {
   if (!state_ || !state_->check_process()) {
     return;

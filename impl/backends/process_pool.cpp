@@ -1,7 +1,6 @@
 #include "impl/backends/process_pool.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <lastref/probe.hpp>
@@ -40,27 +39,24 @@ Result<std::shared_ptr<ProcessPool>> ProcessPool::start(Parts parts, unsigned wo
   return os::within_memory("a pool", [&]() -> Result<std::shared_ptr<ProcessPool>> {
     LASTREF_TRY(group, WorkerGroup::start(parts.session, workers));
     std::shared_ptr<ProcessPool> pool(new ProcessPool(std::move(parts), std::move(group)));
-    for (IoThread& io_thread : pool->io_threads_) {
-      io_thread.items.reserve(1 + items_of_worker * workers);
-    }
-    for (std::size_t at = 0; at < pool->io_threads_.size(); ++at) {
-      LASTREF_CHECK(pool->start_io_thread(at));
-    }
+    pool->items_.reserve(1 + items_of_worker * workers);
+    LASTREF_CHECK(pool->start_threads());
     return pool;
   });
 }
 
-Status ProcessPool::start_io_thread(std::size_t at) {
+Status ProcessPool::start_threads() {
   LASTREF_TRY(ends, os_.make_pipe());
-  os::UniqueFd read(os_, ends.read);
+  wake_read_ = os::UniqueFd(os_, ends.read);
   os::UniqueFd write(os_, ends.write);
-  // The first listener checks both when a worker dies.
-  const os::MonitorLock held(*monitor_);
-  IoThread& io_thread = io_threads_[at];
-  io_thread.wake_read = std::move(read);
-  io_thread.wake_write = std::move(write);
-  LASTREF_TRY(thread, os_.start_thread([this, at] { run(at); }, os::ThreadKind::users));
-  io_thread.thread = std::move(thread);
+  {
+    const os::MonitorLock held(*monitor_);
+    wake_write_ = std::move(write);
+  }
+  LASTREF_TRY(io_thread, os_.start_thread([this] { run(); }));
+  io_thread_ = std::move(io_thread);
+  LASTREF_TRY(callbacks, os_.start_thread([this] { call_back(); }, os::ThreadKind::users));
+  callback_thread_ = std::move(callbacks);
   return ok();
 }
 
@@ -100,10 +96,8 @@ Outcome<FuturePtr> ProcessPool::send(const Batch& batch,
   set_numbers(job->message, std::as_bytes(std::span(&job->number, 1)));
   queue_.splice(queue_.end(), jobs);
   hand_out();
-  // The leader has to wait for space, or shorter for a death; or no thread listens.
-  if (is_busy() ||
-      (io_threads_[leader_].is_away && (!queue_.empty() || !callback_is_nonblocking))) {
-    wake_server();
+  if (is_busy()) {
+    wake();  // The I/O thread has to wait for space, or shorter for a death.
   }
   return job;
 }
@@ -118,7 +112,7 @@ bool ProcessPool::is_busy() const {
 bool ProcessPool::is_mine(os::Pid thread) const {
   {
     const os::MonitorLock held(*monitor_);
-    if (std::ranges::any_of(io_threads_, [&](const IoThread& each) { return each.id == thread; })) {
+    if (thread == io_thread_id_ || thread == callback_thread_id_) {
       return true;
     }
   }
@@ -130,50 +124,7 @@ void ProcessPool::cancel() {
   if (!canceled_ && !broken_ && !ending_) {
     os_.hit(Probe::pool_canceled);
     canceled_ = true;
-    wake_server();
-  }
-}
-
-bool ProcessPool::yield_io_thread(bool waits, PendingWork& work) {
-  const os::Pid thread = os_.thread_id();
-  const os::MonitorLock held(*monitor_);
-  IoThread& leader = io_threads_[leader_];
-  IoThread& other = io_threads_[1 - leader_];
-  if (leader.id != thread) {
-    return true;  // Another thread reads from the workers, so this one may leave.
-  }
-  if (ending_ || broken_ || !other.thread) {
-    return false;
-  }
-  if (other.is_away) {
-    os_.hit(Probe::catching_up_deferred);
-    defer(work);
-    return false;
-  }
-  os_.hit(Probe::io_thread_yielded);
-  leader.is_away = true;
-  const bool others_wait = waits || !queue_.empty() || !awaiting_callback_.empty() || is_busy() ||
-                           std::ranges::any_of(group_.workers(), [](const auto& worker) {
-                             return std::ranges::any_of(worker->in_flight, [](const JobPtr& job) {
-                               return !job->callback_is_nonblocking();
-                             });
-                           });
-  if (others_wait) {
-    wake(other);
-  } else if (other.is_idle) {
-    monitor_->notify_all();
-  }
-  return true;
-}
-
-/// The listener that is away now runs it when it is back.
-void ProcessPool::defer(PendingWork& work) {
-  const std::weak_ptr<PendingWork> one = work.weak_from_this();
-  const auto is_same = [&](const std::weak_ptr<PendingWork>& other) {
-    return !other.owner_before(one) && !one.owner_before(other);
-  };
-  if (std::ranges::none_of(pending_work_, is_same)) {
-    pending_work_.push_back(one);
+    wake();
   }
 }
 
@@ -241,47 +192,26 @@ void ProcessPool::retire(WorkerProcess& worker) {
   group_.kill(worker);
 }
 
-void ProcessPool::wake(IoThread& io_thread) {
-  if (io_thread.is_idle) {
-    monitor_->notify_all();
-  }
-  if (std::exchange(io_thread.is_woken, true) || !io_thread.wake_write) {
+/// Not after it is broken: then a thread uses the workers without the monitor.
+void ProcessPool::wake() {
+  if (std::exchange(is_woken_, true) || !wake_write_) {
     return;  // It was woken already, by a byte or by the end of its pipe.
   }
-  if (const Status woken = wake_by(os_, io_thread.wake_write.get()); !woken) {
-    io_thread.wake_write.close_quietly();  // The end of a pipe wakes, too.
+  if (const Status woken = wake_by(os_, wake_write_.get()); !woken) {
+    wake_write_.close_quietly();  // The end of a pipe wakes, too.
     kill_all_for(woken.error());
   }
 }
 
-/// The listener that does not lead may wait for a death at a descriptor that is closed from here
-/// on.
-void ProcessPool::wake_all() {
-  for (IoThread& io_thread : io_threads_) {
-    if (io_thread.thread) {
-      wake(io_thread);
-    }
-  }
-}
-
-/// A death is seen in any case. The thread that breaks a pool down ends its workers without the
-/// monitor, and no other thread may use them.
+/// Their deaths end the pool.
 void ProcessPool::kill_all_for(const Error& trouble) {
   os_.hit(Probe::pool_pipe_lost);
   os::report_quietly(os_, [&] { return "lastref: a pool ends: " + describe(trouble); });
-  if (broken_) {
-    return;
-  }
   for (const auto& worker : group_.workers()) {
     worker->trouble = error_about(trouble.code, trouble.subject);
     worker->trouble->call = trouble.call;
   }
   group_.kill_all();
-}
-
-/// Wakes the thread that listens, or is to listen.
-void ProcessPool::wake_server() {
-  wake(io_threads_[io_threads_[leader_].is_away ? 1 - leader_ : leader_]);
 }
 
 Jobs ProcessPool::take_all_jobs() {
@@ -297,151 +227,70 @@ Jobs ProcessPool::take_all_jobs() {
 void ProcessPool::end() {
   {
     const os::MonitorLock held(*monitor_);
-    if (!ending_) {
-      ending_ = true;
-      monitor_->notify_all();
-      for (IoThread& io_thread : io_threads_) {
-        if (io_thread.thread && !broken_) {
-          wake(io_thread);
-        }
-      }
+    if (!std::exchange(ending_, true) && io_thread_ && !broken_) {
+      wake();
     }
   }
-  for (IoThread& io_thread : io_threads_) {
-    if (io_thread.thread) {
-      io_thread.thread->join();
-    }
+  if (io_thread_) {
+    io_thread_->join();
+    io_thread_.reset();
   }
-  // Until here one of them may check whether there is another.
-  for (IoThread& io_thread : io_threads_) {
-    io_thread.thread.reset();
+  {
+    const os::MonitorLock held(*monitor_);
+    is_down_ = true;
+    monitor_->notify_all();
+  }
+  if (callback_thread_) {
+    callback_thread_->join();
+    callback_thread_.reset();
   }
   home_->wait_for_callbacks();
 }
 
-/// What each of the two listener threads does.
-void ProcessPool::run(std::size_t at) {
+/// Runs callbacks that take time, until the pool is down and none is left.
+void ProcessPool::call_back() {
+  const os::Pid thread = os_.thread_id();
   {
     const os::MonitorLock held(*monitor_);
-    io_threads_[at].id = os_.thread_id();
+    callback_thread_id_ = thread;
   }
-  for (;;) {
-    const auto thrown = catch_as_failure([&] { serve(at); }, "the messages of a pool");
-    if (!thrown) {
-      return;
-    }
-    // Without memory there is no job that it could answer; the next pool may have some.
-    static_cast<void>(catch_as_failure([&] { fail_pool(at, *thrown); }, "the end of a pool"));
-  }
-}
-
-/// The pool cannot continue. Only the leader ends it; the other thread only kills the workers.
-void ProcessPool::fail_pool(std::size_t at, const TaskFailure& failure) {
-  {
-    const os::MonitorLock held(*monitor_);
-    if (!may_lead(at)) {
-      const Error* error = std::get_if<Error>(&failure);
-      const Error unknown;
-      kill_all_for(error == nullptr ? unknown : *error);
-      // There is nothing to listen for but the leader: it would fail again and again.
-      io_threads_[at].has_seen = true;
-      return;
-    }
-  }
-  break_down(failure);
-}
-
-/// Runs until the thread is to leave.
-void ProcessPool::serve(std::size_t at) {
   for (;;) {
     JobPtr job;
-    switch (next(at, job)) {
-      case Next::listen:
-        listen(at);
-        break;
-      case Next::run_callback:
-        job->run_callback();
-        job.reset();
-        parts_.release_gone();
-        break;
-      case Next::resume:
-        resume();
-        break;
-      case Next::break_down:
-        break_down(canceled_outcome().error());
-        break;
-      case Next::leave:
+    {
+      const os::MonitorLock held(*monitor_);
+      while (awaiting_callback_.empty() && !is_down_) {
+        monitor_->wait();
+      }
+      if (awaiting_callback_.empty()) {
         return;
-    }
-  }
-}
-
-/// Waits while there is nothing to do. `job` is the one to report.
-ProcessPool::Next ProcessPool::next(std::size_t at, JobPtr& job) {
-  const os::MonitorLock held(*monitor_);
-  IoThread& self = io_threads_[at];
-  self.is_away = false;
-  for (;;) {
-    const bool leads = may_lead(at);
-    self.has_seen = self.has_seen && !leads;
-    if (leads && ((ending_ && !is_down_) || (canceled_ && !broken_))) {
-      is_down_ = ending_;
-      return Next::break_down;
-    }
-    if (may_resume(at)) {
-      self.is_away = true;
-      return Next::resume;
-    }
-    if (!awaiting_callback_.empty() && (!leads || broken_)) {
+      }
       job = std::move(awaiting_callback_.front());
       awaiting_callback_.pop_front();
-      self.is_away = true;
-      return Next::run_callback;
     }
-    if (ending_ && is_down_) {
-      return Next::leave;
-    }
-    if (!ending_ && !broken_ && (leads || !self.has_seen)) {
-      return Next::listen;
-    }
-    idle(self);
+    job->run_callback();
+    job.reset();
+    parts_.release_gone();
   }
 }
 
-/// Takes the lead if no thread has it.
-bool ProcessPool::may_lead(std::size_t at) {
-  if (io_threads_[leader_].is_away && leader_ != at) {
-    leader_ = at;
-    os_.hit(Probe::standby_took_lead);
-    is_new_leader_ = true;
-  }
-  return leader_ == at;
-}
-
-/// Whether a deferred call is to run, and the other listener is there to lead meanwhile.
-bool ProcessPool::may_resume(std::size_t at) const {
-  return !pending_work_.empty() && !io_threads_[1 - at].is_away && !ending_ && !broken_;
-}
-
-/// Runs one of them: it may take its time, and the other listener can do the next.
-void ProcessPool::resume() {
-  std::shared_ptr<PendingWork> work;
+/// What the I/O thread does.
+void ProcessPool::run() {
+  const os::Pid thread = os_.thread_id();
   {
     const os::MonitorLock held(*monitor_);
-    if (!pending_work_.empty()) {
-      work = pending_work_.front().lock();
-      pending_work_.pop_front();
-    }
+    io_thread_id_ = thread;
   }
-  if (work) {
-    work->resume();
-  }
-}
-
-void ProcessPool::idle(IoThread& io_thread) {
-  io_thread.is_idle = true;
-  monitor_->wait();
-  io_thread.is_idle = false;
+  std::optional<TaskFailure> reason;
+  const auto thrown = catch_as_failure(
+      [&] {
+        while (!reason) {
+          reason = listen();
+        }
+      },
+      "the messages of a pool");
+  // Without memory there is no job that it could answer; the next pool may have some.
+  static_cast<void>(
+      catch_as_failure([&] { break_down(thrown ? *thrown : *reason); }, "the end of a pool"));
 }
 
 /// The timeout of the poll: workers that have closed their pipes have some time to die.
@@ -459,9 +308,6 @@ std::optional<std::chrono::nanoseconds> ProcessPool::poll_timeout() {
 
 void ProcessPool::kill_overdue() {
   const os::MonitorLock held(*monitor_);
-  if (broken_) {
-    return;  // As in kill_all_for.
-  }
   for (const auto& worker : group_.workers()) {
     if (worker->pipe_closed_at && !worker->trouble &&
         os_.now() >= *worker->pipe_closed_at + exit_grace) {
@@ -476,144 +322,96 @@ void ProcessPool::kill_overdue() {
   }
 }
 
-/// The wake pipe, and three for each worker; the listener that does not lead polls only for deaths.
-void ProcessPool::fill_items(IoThread& io_thread, bool leads) const {
-  std::vector<os::PollItem>& items = io_thread.items;
-  items.clear();
-  items.push_back({.fd = io_thread.wake_read.get(), .want_read = true});
+/// The wake pipe, and three for each worker.
+void ProcessPool::fill_items() {
+  items_.clear();
+  items_.push_back({.fd = wake_read_.get(), .want_read = true});
   for (const auto& worker : group_.workers()) {
-    items.push_back({.fd = worker->process.get(), .want_read = true});
-    if (leads) {
-      items.push_back({.fd = worker->results.at_end() ? os::Fd::none : worker->results.fd(),
-                       .want_read = true});
-      items.push_back(
-          {.fd = worker->jobs.is_empty() ? os::Fd::none : worker->jobs.fd(), .want_write = true});
-    }
+    items_.push_back({.fd = worker->process.get(), .want_read = true});
+    items_.push_back(
+        {.fd = worker->results.at_end() ? os::Fd::none : worker->results.fd(), .want_read = true});
+    items_.push_back(
+        {.fd = worker->jobs.is_empty() ? os::Fd::none : worker->jobs.fd(), .want_write = true});
   }
 }
 
-void ProcessPool::listen(std::size_t at) {
-  IoThread& self = io_threads_[at];
-  std::vector<os::PollItem>& items = self.items;
+/// Waits for something, and acts on it. Returns why the pool is to end.
+std::optional<TaskFailure> ProcessPool::listen() {
   std::optional<std::chrono::nanoseconds> timeout;
-  bool leads = false;
-  bool is_new = false;
   {
     const os::MonitorLock held(*monitor_);
-    if (ending_ || broken_) {
-      return;
+    if (ending_ || canceled_) {
+      return canceled_outcome().error();
     }
-    leads = leader_ == at;
-    is_new = leads && std::exchange(is_new_leader_, false);
-    fill_items(self, leads);
-    timeout = leads ? poll_timeout() : std::nullopt;
+    fill_items();
+    timeout = poll_timeout();
   }
-  if (is_new) {
-    // A poll does not report what the other listener has already read from the pipes.
-    for (const auto& worker : group_.workers()) {
-      if (!read(at, *worker)) {
-        return;
-      }
-    }
-    return;
-  }
-  auto ready = os_.poll(items, timeout);
+  auto ready = os_.poll(items_, timeout);
   if (timeout) {
     kill_overdue();
   }
   if (!ready) {
-    if (ready.error().code != std::errc::interrupted &&
-        ++self.poll_failures >= limits_.pool_failures) {
-      fail_pool(at, std::move(ready).error());
+    const bool is_over =
+        ready.error().code != std::errc::interrupted && ++poll_failures_ >= limits_.pool_failures;
+    return is_over ? std::optional<TaskFailure>(std::move(ready).error()) : std::nullopt;
+  }
+  poll_failures_ = 0;
+  if (items_.front().readable) {
+    const Status drained = drain(os_, wake_read_.get());
+    const os::MonitorLock held(*monitor_);
+    // A thread that wakes us after the read writes nothing, but it acted before our next check.
+    is_woken_ = false;
+    if (!drained) {
+      kill_all_for(drained.error());
     }
-    return;
   }
-  self.poll_failures = 0;
-  if (items.front().readable) {
-    drain(self);
-  }
-  if (leads) {
-    act(at, items);
-    return;
-  }
-  const os::MonitorLock held(*monitor_);
-  self.has_seen =
-      std::any_of(items.begin() + 1, items.end(), [](const auto& item) { return item.readable; });
+  return act();
 }
 
-void ProcessPool::act(std::size_t at, const std::vector<os::PollItem>& items) {
-  // A death ends the other workers too: no worker is checked after that.
-  for (std::size_t item = 1; item + items_of_worker <= items.size(); item += items_of_worker) {
+/// A death ends the other workers too: no worker is checked after that.
+std::optional<TaskFailure> ProcessPool::act() {
+  for (std::size_t item = 1; item + items_of_worker <= items_.size(); item += items_of_worker) {
     WorkerProcess& worker = *group_.workers()[(item - 1) / items_of_worker];
-    if ((items[item + 1].readable || items[item + 1].hung_up) && !read_worker(at, worker)) {
-      return;
+    if (items_[item + 1].readable || items_[item + 1].hung_up) {
+      read_worker(worker);
     }
-    if (items[item + 2].writable || items[item + 2].hung_up) {
+    if (items_[item + 2].writable || items_[item + 2].hung_up) {
       const os::MonitorLock held(*monitor_);
       flush(worker);
     }
-    if (items[item].readable && reap(at, worker)) {
-      return;
+    if (items_[item].readable) {
+      if (auto death = reap(worker)) {
+        return death;
+      }
     }
   }
+  return std::nullopt;
 }
 
-/// Whether it still leads after a callback.
-bool ProcessPool::goes_on(std::size_t at) {
-  const os::MonitorLock held(*monitor_);
-  if (leader_ != at) {
-    return false;
-  }
-  io_threads_[at].is_away = false;
-  return true;
-}
-
-void ProcessPool::drain(IoThread& io_thread) {
-  const Status read = backends::drain(os_, io_thread.wake_read.get());
-  const os::MonitorLock held(*monitor_);
-  // A thread that wakes us after the read writes nothing, but it acted before our next check.
-  io_thread.is_woken = false;
-  if (!read) {
-    kill_all_for(read.error());
-  }
-}
-
-/// Handles the messages of the worker. False if another listener leads since.
-bool ProcessPool::read_worker(std::size_t at, WorkerProcess& worker) {
-  if (Status filled = worker.results.fill(); !filled) {
-    mark_corrupt(worker, std::move(filled).error());
-    return true;
-  }
-  return read(at, worker);
-}
-
-bool ProcessPool::read(std::size_t at, WorkerProcess& worker) {
-  for (;;) {
-    auto message = worker.results.next();
-    if (!message) {
-      mark_corrupt(worker, std::move(message).error());
-      return true;
-    }
-    if (!*message) {
-      break;
-    }
-    if (!handle_message(worker, **message)) {
-      return true;  // Its later messages are not to be trusted either.
-    }
-    if (!goes_on(at)) {
-      return false;  // The other listener reads on.
-    }
-  }
-  if (worker.results.at_end()) {
+void ProcessPool::read_worker(WorkerProcess& worker) {
+  Status handled = handle_messages(worker);
+  if (!handled) {
+    mark_corrupt(worker, std::move(handled).error());
+  } else if (worker.results.at_end()) {
     // It will never send anything again, whether it is dead already or has closed its pipe.
     const os::MonitorLock held(*monitor_);
     give_up(worker);
   }
-  return true;
 }
 
-/// False if the worker is no longer trusted.
-bool ProcessPool::handle_message(WorkerProcess& worker, const Message& message) {
+/// After an error, the worker's later messages are not to be trusted either.
+Status ProcessPool::handle_messages(WorkerProcess& worker) {
+  LASTREF_CHECK(worker.results.fill());
+  for (;;) {
+    LASTREF_TRY(message, worker.results.next());
+    if (!message) {
+      return ok();
+    }
+    LASTREF_CHECK(handle_message(worker, *message));
+  }
+}
+
+Status ProcessPool::handle_message(WorkerProcess& worker, const Message& message) {
   if (message.kind == MessageKind::gave_up) {
     const Result<TaskFailure> why = decode_failure(message.body);
     const Error* const error = why ? std::get_if<Error>(&*why) : nullptr;
@@ -623,7 +421,7 @@ bool ProcessPool::handle_message(WorkerProcess& worker, const Message& message) 
     } else if (error != nullptr && !worker.trouble) {
       worker.trouble = *error;
     }
-    return true;  // It is about to die.
+    return ok();  // It is about to die.
   }
   os::Unpacker unpacker(message.body);
   const auto number = unpacker.number<std::uint64_t>();
@@ -632,19 +430,16 @@ bool ProcessPool::handle_message(WorkerProcess& worker, const Message& message) 
                                                 message.kind == MessageKind::failed);
   Answer answer;
   if (is_answer) {
-    const os::Bytes body = message.body.subspan(sizeof number + sizeof busy);
+    const os::Bytes body = unpacker.rest();
     answer = {.kind = message.kind, .body = {body.begin(), body.end()}};
   }
   // A job that is taken from the worker has to be finished here.
   Jobs job = is_answer ? take_job(worker, number, busy) : Jobs();
   if (job.empty()) {
-    mark_corrupt(
-        worker,
-        error_about(std::errc::bad_message, "a worker answered for a job that it does not have"));
-    return false;
+    return failure(std::errc::bad_message, "a worker answered for a job that it does not have");
   }
   finish(std::move(job), std::move(answer));
-  return true;
+  return ok();
 }
 
 /// The job that the worker has finished, after the worker got another. None if the number is wrong.
@@ -662,7 +457,7 @@ Jobs ProcessPool::take_job(WorkerProcess& worker, std::uint64_t number, std::int
 
 void ProcessPool::mark_corrupt(WorkerProcess& worker, Error trouble) {
   const os::MonitorLock held(*monitor_);
-  if (ending_ || broken_) {  // No job is left to fail for it.
+  if (ending_) {  // No job is left to fail for it.
     os::report_quietly(os_, [&] { return "lastref: a worker is killed: " + describe(trouble); });
   }
   os_.hit(Probe::worker_distrusted);
@@ -673,39 +468,30 @@ void ProcessPool::mark_corrupt(WorkerProcess& worker, Error trouble) {
   retire(worker);
 }
 
-/// The worker has died, and everything that it sent before was read. False if its exit status is
-/// unknown.
-bool ProcessPool::reap(std::size_t at, WorkerProcess& worker) {
-  // Before it is reaped: the thread that leads then has to see the death, too.
-  if (!worker.results.at_end() && !read_worker(at, worker)) {
-    return true;
+/// The death of a worker, when everything that it sent before was read. None if it is not dead.
+std::optional<TaskFailure> ProcessPool::reap(WorkerProcess& worker) {
+  if (!worker.results.at_end()) {
+    read_worker(worker);
   }
   const WorkerGroup::Reaped reaped = group_.reap(worker);
   if (!reaped.is_dead) {
-    return false;
+    return std::nullopt;
   }
   TerminatedWorker dead{.pid = worker.pid, .exit = reaped.exit, .reason = std::move(worker.reason)};
-  TaskFailure failure;
-  {
-    const os::MonitorLock held(*monitor_);
-    if (!worker.in_flight.empty()) {
-      static_cast<void>(
-          os::had_memory([&] { dead.task = describe(worker.in_flight.front()->tasks); }));
-    }
-    failure = std::move(dead);
-    if (worker.trouble) {
-      failure = *std::move(worker.trouble);
-    }
-    wake_all();
-    if (!worker.in_flight.empty()) {
-      os_.hit(Probe::worker_died_at_work);
-    }
-    // Its jobs are among those that fail.
-    queue_.splice(queue_.begin(), worker.in_flight);
-    group_.remove(worker);
+  const os::MonitorLock held(*monitor_);
+  if (!worker.in_flight.empty()) {
+    os_.hit(Probe::worker_died_at_work);
+    static_cast<void>(
+        os::had_memory([&] { dead.task = describe(worker.in_flight.front()->tasks); }));
   }
-  break_down(failure);
-  return true;
+  TaskFailure failure = std::move(dead);
+  if (worker.trouble) {
+    failure = *std::move(worker.trouble);
+  }
+  // Its jobs are among those that fail.
+  queue_.splice(queue_.begin(), worker.in_flight);
+  group_.remove(worker);
+  return failure;
 }
 
 /// Fails all jobs at once, and then ends all workers.
@@ -722,8 +508,6 @@ void ProcessPool::break_down(const TaskFailure& failure) {
     if (kills) {
       group_.kill_all();
     }
-    wake_all();
-    monitor_->notify_all();
   }
   // The references are kept until their workers are dead.
   std::list<std::vector<Sent>> sent;
@@ -754,7 +538,7 @@ void ProcessPool::finish(Jobs job, Reply reply) {
   }
   const os::MonitorLock held(*monitor_);
   awaiting_callback_.splice(awaiting_callback_.end(), job);
-  wake(io_threads_[1 - leader_]);
+  monitor_->notify_all();
 }
 
 }  // namespace lastref::backends

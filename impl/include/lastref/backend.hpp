@@ -75,17 +75,6 @@ struct BackendOptions {
 
 class ParallelBackend;
 
-/// Work postponed from a callback.
-class PendingWork : public std::enable_shared_from_this<PendingWork> {
- public:
-  PendingWork() = default;
-  PendingWork(const PendingWork&) = delete;
-  PendingWork& operator=(const PendingWork&) = delete;
-  virtual ~PendingWork() = default;
-  /// Called in the same way as such a callback. Another thread may have done the work meanwhile.
-  virtual void resume() = 0;
-};
-
 /// How many jobs run at a time, or the backend that is used instead.
 struct Configured {
   unsigned n_jobs = 0;
@@ -129,15 +118,8 @@ class ParallelBackend {
   virtual Outcome<FuturePtr> apply_inline(Batch batch, Callback callback) {
     return apply_async(std::move(batch), std::move(callback));
   }
-  /// Called in such a callback before it does something that takes long. The callback may wait for
-  /// results of other batches only if `waits` is true. If this returns false, the callback must not
-  /// take long, because no thread could serve the pool meanwhile. The PendingWork then resumes as
-  /// soon as a thread is available, unless it is destroyed or the pool ends.
-  virtual bool yield_io_thread(bool waits, PendingWork& work) {
-    static_cast<void>(waits);
-    static_cast<void>(work);
-    return true;
-  }
+  /// Whether it does. If not, such a callback may do what one of apply_async may do.
+  virtual bool calls_back_inline() const { return false; }
 
   /// Makes all batches in flight fail with operation_canceled as soon as possible. Does not wait,
   /// and may be called from anywhere, including callbacks. Afterwards the backend has to be ended.
@@ -245,7 +227,7 @@ class ProcessBackend final : public ParallelBackend {
   Result<Configured> configure(const BackendOptions& options) override;
   Outcome<FuturePtr> apply_async(Batch batch, Callback callback) override;
   Outcome<FuturePtr> apply_inline(Batch batch, Callback callback) override;
-  bool yield_io_thread(bool waits, PendingWork& work) override;
+  bool calls_back_inline() const override { return true; }
   void cancel() override;
   bool is_ready() const override;
   Status terminate() override;

@@ -4,10 +4,10 @@
 //   const auto squares = parallel.run({{"square", {1}}, {"square", {2}}});
 //
 // Pitfalls:
-// - The source is called only when a worker is free, by one thread at a time, which need not be the
-//   caller's. It may wait for results of tasks that it returned earlier. An exception that it or
-//   `progress` throws is the failure of the call. While either of them waits, a worker's death or
-//   an abort ends the running tasks, but the call returns only when both have returned.
+// - The source is called by the caller's thread, and only when a worker is free. It may wait for
+//   results of tasks that it returned earlier: `progress` is called by a thread of the call. An
+//   exception that either of them throws is the failure of the call. While they wait, a worker's
+//   death or an abort ends the running tasks, but the call returns only when both have returned.
 // - One object may be called any number of times, whatever the outcome of earlier calls: each call
 //   starts from the same configuration and nothing else. Workers are kept between calls. A failed
 //   call leaves no workers, and the next call starts new ones.
@@ -54,7 +54,7 @@ struct ParallelOptions {
   ForwardOptions arrays = {};
   TemporaryResourcesOptions temporary = {};
   int verbose = 0;  ///< 1: reports progress occasionally; 10: also batches.
-  /// Called after each batch, by one thread at a time.
+  /// Called after each batch, by one thread.
   std::function<void(const CallProgress&)> progress = {};
 };
 
@@ -79,8 +79,8 @@ class Parallel {
   /// Errors          the first TaskFailure of a task; Error: device_or_resource_busy: another call
   ///                 is running; invalid_argument: n_jobs, batch_size or pre_dispatch is 0;
   ///                 operation_canceled: aborted; operation_not_permitted: the object belongs to
-  ///                 another process; not_enough_memory; errors of configure, start_call and
-  ///                 apply_async. Nothing of the call remains, and you can make the next call.
+  ///                 another process; not_enough_memory; errors of configure, start_call,
+  ///                 apply_async, and of the start of a thread for `progress`. Nothing of the call remains, and you can make the next call.
   Outcome<List> run(const TaskSource& source);
   Outcome<List> run(std::vector<Task> tasks);
 
@@ -99,8 +99,9 @@ class Parallel {
  private:
   struct State;
 
-  Outcome<List> run_one(const TaskSource& source);
-  Outcome<List> run_begun(const TaskSource& source);
+  Outcome<List> run_alone(const TaskSource& source, bool is_source_ours);
+  Outcome<List> run_one(const TaskSource& source, bool is_source_ours);
+  Outcome<List> run_begun(const TaskSource& source, bool is_source_ours);
   Status make_ready();
 
   std::unique_ptr<State> state_;

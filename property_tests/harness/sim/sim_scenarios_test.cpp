@@ -194,15 +194,6 @@ std::size_t times_struck(const Scenario& scenario, std::initializer_list<const c
   return struck;
 }
 
-/// The polls of a standby thread fail, and fail again when it leads because the other thread is
-/// busy.
-TEST(SimScenarios, who_stood_by_in_vain_ends_the_pool_that_it_leads_B8) {
-  EXPECT_GT(
-      times_struck(*scenario_named("jobs/source_is_called_on_demand"),
-                   {"root/poll()#11 fail_always ENOMEM", "root/poll()#21 fail_always ENOMEM"}),
-      50U);
-}
-
 /// Nothing has tried to remove it before the end of the tree.
 TEST(SimScenarios, what_could_not_be_forgotten_is_removed_at_the_second_try_as_well_T7) {
   for (const char* written : {"tracker/write_at(ledger)#4 fail_once ENOSPC",
@@ -294,26 +285,6 @@ TEST(SimScenarios, a_refused_register_leaves_a_clean_up_as_it_was_T5) {
   expect_well(*scenario_named("arrays/same_array_in_two_calls"),
               {"tracker/remove_folder(arrays:call)#1 fail_always EBUSY",
                "tracker/write_at(ledger)#13 fail_once EIO"});
-}
-
-/// One thread ends the workers while the other finds that it cannot be woken any more. If that one
-/// killed them, it would do so at the pause.
-TEST(SimScenarios, workers_that_are_ended_are_nobody_elses_B8) {
-  const Plan plan{.faults = {parse_fault("root/read(pipe.read)#6 fail_always EIO").value(),
-                             parse_fault("root/signal_process(process:worker_1)#1 pause").value()},
-                  .choices = {},
-                  .seed = {}};
-  SimWorld world;
-  const Outcome outcome = world.run(*scenario_named("jobs/tracker_of_job_is_killed"), plan);
-  EXPECT_GE(outcome.faults_fired, 1U);
-  EXPECT_TRUE(outcome.findings.empty()) << outcome.findings.front().seen;
-}
-
-/// The standby thread cannot poll any more, and leaves the end of the pool to the leader, which
-/// continues only when no other thread can.
-TEST(SimScenarios, a_hearer_that_has_given_in_waits_for_the_leader_B8) {
-  expect_well(*scenario_named("jobs/message_exceeds_pipe_capacity"),
-              {"root/poll()#3 fail_always ENOMEM", "root/poll()#9 pause"});
 }
 
 TEST(SimScenarios, what_comes_after_a_fault_has_callers_and_nothing_else_has) {

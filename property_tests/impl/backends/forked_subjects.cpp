@@ -263,11 +263,6 @@ struct ParallelSubject final : Subject {
   std::unique_ptr<Parallel> parallel;
 };
 
-/// Has nothing to do.
-struct Idle final : PendingWork {
-  void resume() override {}
-};
-
 std::shared_ptr<ParallelBackend> backend_of(BackendKind kind, World& world) {
   const Session session = Session::lead(world.os);
   if (kind == BackendKind::processes) {
@@ -290,7 +285,6 @@ struct BackendSubject final : Subject {
         {"effective_n_jobs", [this] { return code_of(backend->effective_n_jobs(2)); }},
         {"apply_async", [this] { return code_of(backend->apply_async({add_up}, {})); }},
         {"apply_inline", [this] { return code_of(backend->apply_inline({add_up}, {})); }},
-        {"yield_io_thread", plainly([this] { return backend->yield_io_thread(true, *idle); })},
         {"is_ready", plainly([this] { return backend->is_ready(); })},
         {"compute_batch_size", plainly([this] { return backend->compute_batch_size(); })},
         {"batch_completed",
@@ -308,7 +302,6 @@ struct BackendSubject final : Subject {
     };
   }
 
-  std::shared_ptr<Idle> idle = std::make_shared<Idle>();
   std::shared_ptr<ParallelBackend> backend;
 };
 
