@@ -16,13 +16,9 @@ tl::unexpected<Error> too_many_axes(std::size_t count) {
 }
 
 tl::unexpected<Error> too_many_bytes(ShapeView shape, std::size_t itemsize) {
-  std::string lengths;
-  for (const std::size_t length : shape) {
-    lengths += (lengths.empty() ? "" : ", ") + std::to_string(length);
-  }
   return failure(std::errc::value_too_large,
-                 "shape (" + lengths + ") of " + std::to_string(itemsize) +
-                     "-byte elements, more than " + std::to_string(bytes_max) + " bytes");
+                 to_text(shape) + " of " + std::to_string(itemsize) + "-byte elements, more than " +
+                     std::to_string(bytes_max) + " bytes");
 }
 
 std::ptrdiff_t to_signed(std::size_t number) noexcept {
@@ -104,6 +100,14 @@ std::optional<Strides> reshaped_in_c(std::span<const Axis> axes,
 }
 
 }  // namespace
+
+std::string to_text(ShapeView shape) {
+  std::string lengths;
+  for (const std::size_t length : shape) {
+    lengths += (lengths.empty() ? "" : ", ") + std::to_string(length);
+  }
+  return "shape (" + lengths + ')';
+}
 
 Result<std::size_t> size_of(ShapeView shape, std::size_t itemsize) {
   if (shape.size() > dims_max) {

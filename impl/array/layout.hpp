@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 
 #include <lastref/array.hpp>
 
@@ -11,6 +12,9 @@ namespace lastref::array {
 
 using ShapeView = std::span<const std::size_t>;
 using StridesView = std::span<const std::ptrdiff_t>;
+
+/// "shape (2, 3)"
+std::string to_text(ShapeView shape);
 
 /// The number of elements, if the number of their bytes can be represented. Then it can be for any
 /// array with fewer elements along some axes.

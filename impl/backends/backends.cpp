@@ -1,6 +1,5 @@
 // The backends that run tasks in their own process.
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 #include <lastref/backend.hpp>
@@ -9,6 +8,7 @@
 #include "impl/backends/pool_future.hpp"
 #include "impl/backends/pool_slot.hpp"
 #include "impl/backends/thread_pool.hpp"
+#include "impl/os/atomic.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref {
@@ -94,7 +94,7 @@ struct ThreadingBackend::State {
   std::shared_ptr<const Functions> functions;
   std::uint64_t token;     ///< Of its process.
   BackendOptions options;  // Changed only by the owner of the slot.
-  std::atomic<int> verbose = 0;
+  os::Atomic<int> verbose{*session.os, 0};
   backends::AutoBatching batching;
   backends::PoolSlot<backends::ThreadPool> slot;
 };
@@ -119,7 +119,7 @@ Result<Configured> ThreadingBackend::configure(const BackendOptions& options) {
     LASTREF_CHECK(check(state_));
     return state_->slot.replace([&](auto& pool) {
       state_->options = options;
-      state_->verbose = options.verbose;
+      state_->verbose.store(options.verbose);
       return state_->start(pool);
     });
   });
@@ -155,7 +155,7 @@ Status ThreadingBackend::terminate() {
 }
 
 std::size_t ThreadingBackend::compute_batch_size() {
-  return check(state_) ? state_->batching.compute_batch_size(state_->verbose) : 1;
+  return check(state_) ? state_->batching.compute_batch_size(state_->verbose.load()) : 1;
 }
 
 void ThreadingBackend::batch_completed(std::size_t size, std::chrono::nanoseconds duration) {

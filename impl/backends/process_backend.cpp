@@ -1,4 +1,3 @@
-#include <atomic>
 #include <optional>
 #include <utility>
 
@@ -9,6 +8,7 @@
 #include "impl/backends/pool_future.hpp"
 #include "impl/backends/pool_slot.hpp"
 #include "impl/backends/process_pool.hpp"
+#include "impl/os/atomic.hpp"
 #include "impl/os/within_memory.hpp"
 
 namespace lastref {
@@ -90,8 +90,8 @@ struct ProcessBackend::State {
   std::shared_ptr<Receiver> receiver;
   std::uint64_t token;     ///< Of its process.
   BackendOptions options;  // Changed only by the owner of the slot.
-  std::atomic<int> verbose = 0;
-  std::atomic<bool> has_warned = false;
+  os::Atomic<int> verbose{*session.os, 0};
+  os::Atomic<bool> has_warned{*session.os, false};
   std::unique_ptr<os::Monitor> monitor;
   std::uint64_t calls LASTREF_GUARDED_BY(*monitor) = 0;
   std::optional<std::string> call LASTREF_GUARDED_BY(*monitor);  ///< None between calls.
@@ -163,7 +163,7 @@ Result<Configured> ProcessBackend::configure(const BackendOptions& options) {
     LASTREF_CHECK(state_->check_process());
     return state_->slot.replace([&](auto& pool) {
       state_->options = options;
-      state_->verbose = options.verbose;
+      state_->verbose.store(options.verbose);
       state_->set_travel(nullptr);
       return state_->start(pool);
     });
@@ -214,8 +214,9 @@ Status ProcessBackend::terminate() {
 }
 
 std::size_t ProcessBackend::compute_batch_size() {
-  return state_ && state_->check_process() ? state_->batching.compute_batch_size(state_->verbose)
-                                           : 1;
+  return state_ && state_->check_process()
+             ? state_->batching.compute_batch_size(state_->verbose.load())
+             : 1;
 }
 
 void ProcessBackend::batch_completed(std::size_t size, std::chrono::nanoseconds duration) {

@@ -48,6 +48,11 @@ TaskFailure caught_here() {
     const char* message = thrown.what();
     return TransportableException{
         .type = current_type(), .message = message == nullptr ? "" : message, .where = {}};
+  } catch (const std::string& text) {
+    return TransportableException{.type = current_type(), .message = text, .where = {}};
+  } catch (const char* text) {
+    return TransportableException{
+        .type = current_type(), .message = text == nullptr ? "" : text, .where = {}};
   } catch (...) {
     return TransportableException{.type = current_type(), .message = {}, .where = {}};
   }

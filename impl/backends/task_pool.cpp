@@ -553,10 +553,14 @@ void TaskPool::run() {
   if (error.code != std::errc::operation_canceled) {
     os::report_quietly(os_, [&] { return "lastref: a pool has ended: " + describe(error); });
   }
-  end_nested();
   {
     const os::MonitorLock held(*monitor_);
     broken_ = std::move(error);
+    monitor_->notify_all();
+  }
+  end_nested();
+  {
+    const os::MonitorLock held(*monitor_);
     is_down_ = true;
     queue_.clear();
     monitor_->notify_all();
@@ -782,6 +786,12 @@ Status TaskPool::start_lane() {
     lanes_.emplace_back(std::move(group), number);
     return ok();
   });
+  if (!started && is_hosted()) {
+    static_cast<void>(os::had_memory([&] {
+      started.error().subject =
+          "the host of workers, " + options_.host.program + ": " + started.error().subject;
+    }));
+  }
   if (!started && !lanes_.empty()) {
     report_fewer(started.error());
   }
@@ -1139,7 +1149,7 @@ void TaskPool::bury(Lane& lane, const WorkerGroup::Reaped& reaped) {
 
 /// A task has its reply, unless it failed and is to be tried again.
 void TaskPool::settle(TaskList one, TaskReply reply) {
-  has_finished_ = true;
+  has_finished_.store(true);
   PooledTask& task = one.front();
   const GroupPtr group = task.group;
   const bool again =

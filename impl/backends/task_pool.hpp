@@ -9,7 +9,6 @@
 // queue.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -26,6 +25,7 @@
 
 #include "impl/backends/codec.hpp"
 #include "impl/backends/worker_group.hpp"
+#include "impl/os/atomic.hpp"
 
 namespace lastref::backends {
 
@@ -227,7 +227,6 @@ class TaskPool {
   std::size_t ahead_ LASTREF_GUARDED_BY(*monitor_) = 0;  ///< Tasks that workers may have at a time.
   bool is_woken_ LASTREF_GUARDED_BY(*monitor_) = false;
   bool is_ending_ LASTREF_GUARDED_BY(*monitor_) = false;
-  bool nested_end_ LASTREF_GUARDED_BY(*monitor_) = false;
   std::size_t nested_idle_ LASTREF_GUARDED_BY(*monitor_) = 0;  ///< Threads without a task.
 
   // Of the thread.
@@ -235,9 +234,9 @@ class TaskPool {
   std::list<NestedThread> nested_;
   std::vector<os::PollItem> items_;
   std::uint64_t next_number_ = 1;
-  int poll_failures_ = 0;                   ///< In a row.
-  std::optional<Error> reported_;           ///< Why a worker could not be started.
-  std::atomic<bool> has_finished_ = false;  ///< A task, since arrays were released.
+  int poll_failures_ = 0;                      ///< In a row.
+  std::optional<Error> reported_;              ///< Why a worker could not be started.
+  os::Atomic<bool> has_finished_{os_, false};  ///< A task, since arrays were released.
 };
 
 }  // namespace lastref::backends

@@ -16,28 +16,37 @@ namespace {
 /// Marks the calling thread as one that runs tasks of a pool in a worker.
 class NestedMark {
  public:
-  explicit NestedMark(os::Os& os) : os_(os), thread_(os.thread_id()) {
+  explicit NestedMark(os::Os& os) : os_(os), self_{.thread = os.thread_id()} {
     os::ProcessObjects& objects = os_.objects();
     const os::MonitorLock held(objects.monitor());
-    objects.nested_threads.insert(thread_);
+    self_.next = std::exchange(objects.nested_threads, &self_);
   }
   NestedMark(const NestedMark&) = delete;
   NestedMark& operator=(const NestedMark&) = delete;
   ~NestedMark() {
     os::ProcessObjects& objects = os_.objects();
     const os::MonitorLock held(objects.monitor());
-    objects.nested_threads.erase(thread_);
+    os::NestedThread** link = &objects.nested_threads;
+    while (*link != &self_) {
+      link = &(*link)->next;
+    }
+    *link = self_.next;
   }
 
   static bool is_here(os::Os& os) {
     os::ProcessObjects& objects = os.objects();
     const os::MonitorLock held(objects.monitor());
-    return objects.nested_threads.contains(os.thread_id());
+    const os::Pid self = os.thread_id();
+    const os::NestedThread* each = objects.nested_threads;
+    while (each != nullptr && each->thread != self) {
+      each = each->next;
+    }
+    return each != nullptr;
   }
 
  private:
   os::Os& os_;
-  os::Pid thread_;
+  os::NestedThread self_;
 };
 
 }  // namespace
@@ -94,11 +103,6 @@ Status TaskPool::start_nested_thread() {
 
 /// Waits for tasks that run; the others stay in the queue.
 void TaskPool::end_nested() {
-  {
-    const os::MonitorLock held(*monitor_);
-    nested_end_ = true;
-    monitor_->notify_all();
-  }
   for (const NestedThread& each : nested_) {
     each.thread->join();
   }
@@ -106,17 +110,16 @@ void TaskPool::end_nested() {
 }
 
 void TaskPool::work(NestedThread& self) {
-  std::optional<NestedMark> mark;
-  static_cast<void>(os::had_memory([&] { mark.emplace(os_); }));
+  const NestedMark mark(os_);
   for (;;) {
     TaskList one;
     std::vector<std::uint64_t> closed;
     {
       const os::MonitorLock held(*monitor_);
-      while (queue_.empty() && self.closed.empty() && !nested_end_) {
+      while (queue_.empty() && self.closed.empty() && !broken_) {
         monitor_->wait();
       }
-      if (nested_end_) {
+      if (broken_) {
         return;
       }
       closed.swap(self.closed);
@@ -130,9 +133,11 @@ void TaskPool::work(NestedThread& self) {
     if (!one.empty()) {
       ++one.front().attempts;
       TaskReply reply = call_in(self, one.front());
+      {
+        const os::MonitorLock held(*monitor_);
+        ++nested_idle_;
+      }
       settle(std::move(one), std::move(reply));
-      const os::MonitorLock held(*monitor_);
-      ++nested_idle_;
     }
   }
 }

@@ -11,7 +11,8 @@ ThreadPool::ThreadPool(Session session,
     : session_(std::move(session)),
       functions_(std::move(functions)),
       monitor_(session_.os->make_monitor()),
-      home_(std::make_shared<FuturesHome>(*session_.os)) {
+      home_(std::make_shared<FuturesHome>(*session_.os)),
+      ending_(*session_.os, false) {
   threads_.reserve(threads);
   ids_.reserve(threads);
 }
@@ -34,7 +35,7 @@ Outcome<FuturePtr> ThreadPool::submit(Batch batch, Callback callback) {
   return sent_within_memory([&]() -> Outcome<FuturePtr> {
     auto future = std::make_shared<PoolFuture>(home_, std::move(callback));
     const os::MonitorLock held(*monitor_);
-    if (ending_) {
+    if (ending_.load()) {
       return tl::unexpected<TaskFailure>(canceled_outcome().error());
     }
     queue_.push_back({.batch = std::move(batch), .future = future});
@@ -52,24 +53,25 @@ void ThreadPool::run() {
     Job job;
     {
       const os::MonitorLock held(*monitor_);
-      while (queue_.empty() && !ending_) {
+      while (queue_.empty() && !ending_.load()) {
         monitor_->wait();
       }
-      if (ending_) {
+      if (ending_.load()) {
         return;
       }
       job = std::move(queue_.front());
       queue_.pop_front();
     }
-    job.future->finish(call_all(
-        *functions_, {.session = session_}, std::move(job.batch), [this] { return !ending_; }));
+    job.future->finish(call_all(*functions_, {.session = session_}, std::move(job.batch), [this] {
+      return !ending_.load();
+    }));
   }
 }
 
 void ThreadPool::end() {
   {
     const os::MonitorLock held(*monitor_);
-    ending_ = true;
+    ending_.store(true);
     monitor_->notify_all();
   }
   for (const auto& thread : threads_) {

@@ -1,7 +1,6 @@
 // thread_pool: batches in threads of this process, in the order in which they were submitted.
 #pragma once
 
-#include <atomic>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -9,6 +8,7 @@
 #include <lastref/backend.hpp>
 
 #include "impl/backends/pool_future.hpp"
+#include "impl/os/atomic.hpp"
 
 namespace lastref::backends {
 
@@ -44,7 +44,7 @@ class ThreadPool {
   std::unique_ptr<os::Monitor> monitor_;
   std::shared_ptr<FuturesHome> home_;
   std::deque<Job> queue_ LASTREF_GUARDED_BY(*monitor_);
-  std::atomic<bool> ending_ = false;  ///< Set with the monitor.
+  os::Atomic<bool> ending_;  ///< Set with the monitor.
   std::vector<os::Pid> ids_ LASTREF_GUARDED_BY(*monitor_);
   std::vector<std::unique_ptr<os::Thread>> threads_;
 };

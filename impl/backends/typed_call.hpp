@@ -5,6 +5,7 @@
 
 #include <lastref/array.hpp>
 #include <lastref/task.hpp>
+#include <lastref/view.hpp>
 
 namespace lastref::backends {
 
@@ -18,7 +19,7 @@ inline constexpr const char* forget_function = "lastref.forget";
 
 /// An array of bytes that are borrowed.
 inline Result<Array> array_of(os::Bytes bytes) {
-  LASTREF_TRY(byte, DType::parse("|u1"));
+  LASTREF_TRY(byte, dtype_of<std::uint8_t>());
   return Array::over(Memory::wrap(bytes, nullptr), {.dtype = byte, .shape = {bytes.size()}});
 }
 

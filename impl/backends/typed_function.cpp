@@ -49,25 +49,25 @@ class ResultFiles {
   }
 
   /// The array in a file; none if it is small.
-  Result<std::optional<Array>> store(const Array& array) {
+  std::optional<Array> store(const Array& array) {
     const bool is_plain = array.is_c_contiguous() || array.is_f_contiguous();
     if (received_.results.empty() || array.nbytes() <= received_.result_size_max || !is_plain ||
         array.memory()->file() || array.dtype().has_object()) {
-      return std::optional<Array>();
+      return std::nullopt;
     }
     const std::string path = path_of(received_.next_result);
     auto file = os::open_file(os_, path, {.write = true, .create = true});
     if (!file) {
-      return std::optional<Array>();
+      return std::nullopt;
     }
     ++received_.next_result;
     if (write_npy(os_, file->get(), array) && file->close()) {
       if (auto map = map_npy(os_, path, MapMode::read_write)) {
-        return std::optional(*std::move(map));
+        return *std::move(map);
       }
     }
     remove_last();
-    return std::optional<Array>();
+    return std::nullopt;
   }
 
   void keep() noexcept { first_ = received_.next_result; }
@@ -148,8 +148,7 @@ Result<Value> call(const TypedFunction& function,
   }
   List all{Value(std::move(result.bytes()))};
   for (Array& array : result.arrays()) {
-    LASTREF_TRY(stored, files.store(array));
-    all.emplace_back(stored.value_or(array));
+    all.emplace_back(files.store(array).value_or(array));
   }
   files.keep();
   return Value(std::move(all));

@@ -8,6 +8,7 @@
 #include <lastref/probe.hpp>
 #include <lastref/reducers.hpp>
 
+#include "impl/array/layout.hpp"
 #include "impl/array/npy_open.hpp"
 #include "impl/os/within_memory.hpp"
 #include "impl/reducers/by_value.hpp"
@@ -18,11 +19,7 @@ namespace {
 constexpr std::size_t page_size = 4096;
 
 std::string text_of(const Array& array) {
-  std::string shape;
-  for (const std::size_t length : array.shape()) {
-    shape += (shape.empty() ? "" : ", ") + std::to_string(length);
-  }
-  return "(shape (" + shape + "), dtype " + array.dtype().text() + ')';
+  return '(' + array::to_text(array.shape()) + ", dtype " + array.dtype().text() + ')';
 }
 
 /// Whether the error means that no other process will find the file there either.

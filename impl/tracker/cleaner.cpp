@@ -35,9 +35,9 @@ bool is_no_folder(const Error& error) {
 }
 
 /// Removes the slashes at the end: with them, a symlink would be followed.
-std::string path_of(const Resource& folder) {
-  const std::size_t last = folder.name.find_last_not_of('/');
-  return last == std::string::npos ? folder.name : folder.name.substr(0, last + 1);
+std::string path_of(const Resource& resource) {
+  const std::size_t last = resource.name.find_last_not_of('/');
+  return last == std::string::npos ? resource.name : resource.name.substr(0, last + 1);
 }
 
 /// Makes space for one more, so that adding it needs no memory.
@@ -287,7 +287,14 @@ std::optional<Status> Cleaner::work(Job& job, int& budget) {
   --budget;
   Status removed =
       job.resource.type == ResourceType::file ? remove_file(job) : remove(job.resource);
-  return is_gone(removed) ? ok() : std::move(removed);
+  return is_absent(job, removed) ? ok() : std::move(removed);
+}
+
+/// Also if something above it is no folder.
+bool Cleaner::is_absent(const Job& job, const Status& status) {
+  return is_gone(status) ||
+         (failed_with(status, std::errc::not_a_directory) &&
+          failed_with(os_.status_at(path_of(job.resource)), std::errc::not_a_directory));
 }
 
 /// Whether the file is the one to be removed, as far as is known. From now on only this one is.
@@ -361,8 +368,11 @@ std::optional<Status> Cleaner::work_on_folder(Job& job, int& budget) {
       entered = enter(job, path, path);
     }
     if (!entered) {
+      if (is_absent(job, entered)) {
+        return ok();
+      }
       job.is_no_folder = is_no_folder(entered.error());
-      return is_gone(entered) ? ok() : std::move(entered);
+      return entered;
     }
     auto status = os_.status(job.levels.back().folder.get());
     if (!status || !matches_identity(job, *status)) {

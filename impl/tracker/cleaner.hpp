@@ -110,6 +110,7 @@ class Cleaner final : public CleanUpQueue {
 
   std::optional<Status> work(Job& job, int& budget);
   Status remove_file(Job& job);
+  bool is_absent(const Job& job, const Status& status);
   bool matches_identity(Job& job, const os::FileStatus& status);
   std::optional<Status> work_on_folder(Job& job, int& budget);
   std::optional<Status> advance(Job& job);

@@ -28,6 +28,12 @@ class Monitor;
 class Os;
 enum class Fd : int;
 
+/// A thread that runs tasks of pools in a worker.
+struct NestedThread {
+  std::int32_t thread = 0;  ///< Its id.
+  NestedThread* next = nullptr;
+};
+
 class ProcessObjects {
  public:
   /// A lock file that is open here.
@@ -65,8 +71,7 @@ class ProcessObjects {
   /// code in this process may open them.
   std::set<FileId> locked_files LASTREF_GUARDED_BY(monitor());
   std::map<const Os*, Membership> memberships LASTREF_GUARDED_BY(monitor());
-  /// The ids of threads that run tasks of pools in a worker.
-  std::set<std::int32_t> nested_threads LASTREF_GUARDED_BY(monitor());
+  NestedThread* nested_threads LASTREF_GUARDED_BY(monitor()) = nullptr;
   /// Locks of open caches, which exclude threads as well as processes: one object for each file.
   std::map<std::pair<const Os*, FileId>, std::weak_ptr<void>> shared_locks
       LASTREF_GUARDED_BY(monitor());

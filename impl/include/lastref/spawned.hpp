@@ -17,7 +17,8 @@ inline constexpr const char* spawned_marker = "__LASTREF_SPAWNED_PARALLEL__";
 
 /// Instruction for such a program.
 inline constexpr const char* how_to_guard_main =
-    "main has to return what lastref::run_if_spawned gives, before anything else";
+    "main has to call lastref::init, or to return what lastref::run_if_spawned gives, before "
+    "anything else";
 
 /// The error with which a process is refused that has the marker with this value.
 inline tl::unexpected<Error> not_guarded(const std::string& role, Call call = Call::none) {

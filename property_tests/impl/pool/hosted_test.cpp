@@ -153,6 +153,15 @@ TEST_F(HostedPools, report_a_worker_with_another_program) {
                            "of this worker.*"));
 }
 
+TEST_F(HostedPools, report_a_host_that_does_not_serve) {
+  const Error error = error_of_twice("/bin/true");
+  EXPECT_EQ(error.code, std::errc::operation_not_permitted);
+  EXPECT_THAT(error.subject,
+              "the host of workers, /bin/true: the program that was started as the tracker exited "
+              "with code 0: main has to call lastref::init, or to return what "
+              "lastref::run_if_spawned gives, before anything else");
+}
+
 TEST_F(HostedPools, report_a_function_of_another_build_with_both_builds_L1) {
   std::string id = TypedCall<twice, 0, 0>::registered.id();
   id.replace(id.rfind('@'), std::string::npos, "@0123");

@@ -46,6 +46,12 @@ Result<int> refuses(int number) {
 std::vector<int> has_no_memory(int /*number*/) {
   throw std::bad_alloc();
 }
+int throws_a_text(int number) {
+  if (number == 1) {
+    throw "letters";
+  }
+  throw std::string("a string");
+}
 int throws_a_number(int number) {
   throw number;
 }
@@ -134,6 +140,10 @@ TEST_F(Pools, report_a_lack_of_memory_in_a_task_with_the_name_of_its_function) {
 TEST_F(Pools, report_a_failure_that_has_no_text) {
   EXPECT_THAT(two_workers().map<throws_a_number>(std::vector{1}).error().what(),
               MatchesRegex("task 0, .*throws_a_number, worker [0-9]+: int"));
+  EXPECT_THAT(pool->map<throws_a_text>(std::vector{1}).error().what(),
+              MatchesRegex("task 0, .*throws_a_text, worker [0-9]+: char const[*]: letters"));
+  EXPECT_THAT(pool->map<throws_a_text>(std::vector{2}).error().what(),
+              MatchesRegex("task 0, .*throws_a_text, worker [0-9]+: std::.*string.*: a string"));
   EXPECT_THAT(pool->map<refuses_without_a_subject>(std::vector{1}).error().what(),
               MatchesRegex("task 0, .*subject, worker [0-9]+: Permission denied"));
 }

@@ -614,6 +614,15 @@ TEST(CleanerFolder, a_file_in_place_of_the_folder_is_reported_and_stays_T4) {
   fixture.folder.remove("f");
 }
 
+TEST(CleanerFolder, what_is_below_a_file_does_not_exist_T4) {
+  Fixture fixture;
+  fixture.folder.write("f");
+  EXPECT_TRUE(fixture.clean(fixture.folder.path("f/d")));
+  EXPECT_TRUE(fixture.clean(fixture.folder.path("f/d/e/")));
+  EXPECT_TRUE(fixture.folder.exists("f"));
+  fixture.folder.remove("f");
+}
+
 TEST(CleanerFolder, a_deep_folder_goes_T4) {
   Fixture fixture;
   std::string deep = "d";
