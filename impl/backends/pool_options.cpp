@@ -14,9 +14,8 @@ tl::unexpected<Error> refused(const char* option, const std::string& value, cons
                  std::string(option) + " is " + value + ", expected " + expected);
 }
 
-template <typename Number>
-Status check_count(const char* option, const std::optional<Number>& count) {
-  return count == Number{0} ? Status(refused(option, "0", "1 or more")) : ok();
+Status check_count(const char* option, std::optional<std::int64_t> count) {
+  return count && *count < 1 ? Status(refused(option, std::to_string(*count), "1 or more")) : ok();
 }
 
 }  // namespace

@@ -243,7 +243,7 @@ Status TaskPool::prepare() {
       std::make_unique<ForwardReducer>(os_, session_->references, resources_, options_.arrays);
   receiver_ = std::make_shared<Receiver>(os_, session_->references);
   LASTREF_CHECK(prepare_thread());
-  workers_ = options_.workers.value_or(os_.processors());
+  workers_ = options_.workers ? static_cast<unsigned>(*options_.workers) : os_.processors();
   return ok();
 }
 
@@ -278,8 +278,7 @@ Status TaskPool::choose_object(const TypedFunction& function) {
   }
   std::string path = object->path;
   if (!path.empty() && !path.starts_with('/')) {
-    LASTREF_TRY(folder, os_.working_folder());
-    path = folder + '/' + path;
+    path = os::mapped_path_at(init);  // The working folder may be another one now.
   }
   if (!path.empty() && object->build_id.empty()) {
     return failure(std::errc::invalid_argument,
@@ -417,8 +416,8 @@ bool TaskPool::wait_for(const TaskGroup& group, std::chrono::nanoseconds timeout
   const os::Instant deadline = os_.now() + std::min<std::chrono::nanoseconds>(timeout, forever);
   const os::MonitorLock held(*monitor_);
   const auto is_over = [&] { return !group.finished.empty() || group.unfinished == 0 || is_down_; };
-  if (is_over()) {
-    return true;
+  if (is_over() || timeout <= timeout.zero()) {
+    return is_over();
   }
   // The thread of the pool wakes us then, and erases it.
   if (!os::had_memory([&] { waiters_.insert(deadline); })) {
@@ -848,7 +847,8 @@ void TaskPool::give(Lane& lane, TaskList one) {
     return;
   }
   ++lane.given;
-  if (options_.max_tasks_per_worker && lane.given >= *options_.max_tasks_per_worker) {
+  if (options_.max_tasks_per_worker &&
+      std::cmp_greater_equal(lane.given, *options_.max_tasks_per_worker)) {
     retire(lane);
   }
 }

@@ -54,7 +54,8 @@ class NestedMark {
 /// Source          joblib _parallel_backends.py, get_nested_backend: threads in workers, and no
 ///                 more of them in these threads.
 Status TaskPool::prepare_nested() {
-  const unsigned threads = NestedMark::is_here(os_) ? 1 : options_.workers.value_or(1);
+  const auto threads =
+      static_cast<unsigned>(NestedMark::is_here(os_) ? 1 : options_.workers.value_or(1));
   if (threads == 1) {
     functions_ = typed_functions();
     return ok();

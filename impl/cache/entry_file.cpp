@@ -126,12 +126,27 @@ Result<std::optional<MappedEntry>> map_entry(os::Os& os, os::Fd file) {
       .last_use = head.last_use};
 }
 
-Result<std::uint64_t> read_last_use(os::Os& os, os::Fd file) {
+namespace {
+
+/// None if the file does not begin with one.
+Result<std::optional<EntryHead>> read_head(os::Os& os, os::Fd file) {
   EntryHead head{};
   LASTREF_TRY(size,
               os::read_until_full_at(os, file, std::as_writable_bytes(std::span(&head, 1)), 0));
   const bool is_entry = size == sizeof(head) && head.magic == EntryHead::valid_magic;
-  return is_entry ? head.last_use : 0;
+  return is_entry ? std::optional(head) : std::nullopt;
+}
+
+}  // namespace
+
+Result<bool> has_entry(os::Os& os, os::Fd file) {
+  LASTREF_TRY(head, read_head(os, file));
+  return head.has_value();
+}
+
+Result<std::uint64_t> read_last_use(os::Os& os, os::Fd file) {
+  LASTREF_TRY(head, read_head(os, file));
+  return head ? head->last_use : 0;
 }
 
 Status write_last_use(os::Os& os, os::Fd file, std::uint64_t use) noexcept {

@@ -56,6 +56,11 @@ struct MappedEntry {
 /// Errors          of status and map.
 Result<std::optional<MappedEntry>> map_entry(os::Os& os, os::Fd file);
 
+/// Whether an open file begins as an entry does.
+///
+/// Errors          of read.
+Result<bool> has_entry(os::Os& os, os::Fd file);
+
 /// Reads the last use of the entry in an open file; 0 if it has no entry.
 ///
 /// Errors          of read_at.

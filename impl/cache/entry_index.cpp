@@ -17,7 +17,8 @@ Result<std::optional<EntryIndex>> read_index(os::Os& os, os::Fd file, const std:
     return std::optional<EntryIndex>();  // The process that began to write it was killed.
   }
   if (index.magic != EntryIndex::valid_magic) {
-    return failure(std::errc::bad_message, path + " (not the index of a cache)");
+    return failure(std::errc::bad_message,
+                   path + " (not the index of a cache; if it is damaged, remove it: entries stay)");
   }
   return index;
 }

@@ -118,6 +118,8 @@ class FolderStore final : public EntryStore {
                          os::Bytes value);
   Result<PutOutcome> publish(const std::string& part, const std::string& name, std::uint64_t size);
   Result<EntryIndex> evict(EntryIndex index, const std::string& kept);
+  Status check_new();
+  Result<bool> is_ours(const std::string& name);
   Status remove_parts(KeyLocks& locks);
 
   os::Os& os_;
@@ -207,7 +209,41 @@ void FolderStore::refresh() noexcept {
   static_cast<void>(os::within_memory("a cache", act));
 }
 
+/// A folder of other files does not become a cache, which could remove them.
+Status FolderStore::check_new() {
+  if (!failed_with(os_.status_at(path_of(index_name)), std::errc::no_such_file_or_directory)) {
+    return ok();
+  }
+  LASTREF_TRY(all, os::names_in(os_, folder_));
+  for (const std::string& name : all) {
+    LASTREF_TRY(ours, is_ours(name));
+    if (!ours) {
+      return failure(std::errc::directory_not_empty,
+                     folder_ + " (not a cache: it has no index, and another file, " + name + ')');
+    }
+  }
+  return ok();
+}
+
+Result<bool> FolderStore::is_ours(const std::string& name) {
+  const std::string_view stem =
+      std::string_view(name).substr(0, std::min(name.size(), entry_name({}).size()));
+  const bool is_part = stem.size() + new_ending.size() == name.size() && name.ends_with(new_ending);
+  if (name == index_name || (is_part && hash_named(stem))) {
+    return true;  // Another process is making it.
+  }
+  if (!hash_named(name)) {
+    return false;
+  }
+  auto file = os::open_file(os_, path_of(name), {});
+  if (!file) {
+    return is_planted(file.error()) ? Result<bool>(false) : failure(std::move(file).error());
+  }
+  return os::with_path(path_of(name), has_entry(os_, file->get()));
+}
+
 Status FolderStore::prepare() {
+  LASTREF_CHECK(check_new());
   LASTREF_TRY(locks, this->locks());
   {
     LASTREF_TRY(held, in_index(locks->lock(index_lock)));

@@ -4,8 +4,10 @@
 #include <link.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstring>
+#include <fstream>
 #include <span>
 #include <string_view>
 
@@ -94,6 +96,21 @@ std::optional<ObjectFile> object_file_at(std::uintptr_t address) {
   return ObjectFile{.path = search.object.dlpi_name == nullptr ? "" : search.object.dlpi_name,
                     .build_id = build_id_of(search.object),
                     .base = search.object.dlpi_addr};
+}
+
+std::string mapped_path_at(std::uintptr_t address) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t start = 0;
+    std::uintptr_t end = 0;
+    const char* const last = line.data() + line.size();
+    const auto first = std::from_chars(line.data(), last, start, 16);
+    if (first.ptr != last && std::from_chars(first.ptr + 1, last, end, 16).ec == std::errc() &&
+        address - start < end - start) {
+      return line.substr(std::min(line.find('/'), line.size()));
+    }
+  }
+  return {};
 }
 
 }  // namespace lastref::os

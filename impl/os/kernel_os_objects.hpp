@@ -16,4 +16,9 @@ struct ObjectFile {
 /// None if the address is in no object file: it may be in code that was generated at run time.
 std::optional<ObjectFile> object_file_at(std::uintptr_t address);
 
+/// The absolute path of the file that is mapped there; empty if it is unknown.
+///
+/// Source          proc_pid_maps(5).
+std::string mapped_path_at(std::uintptr_t address);
+
 }  // namespace lastref::os

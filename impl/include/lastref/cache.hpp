@@ -432,6 +432,9 @@ class Cache<K, V>::Iterator {
 
 /// A cache travels as its folder and options. A worker opens it once.
 template <typename K, typename V>
+inline constexpr bool is_handle<Cache<K, V>> = true;
+
+template <typename K, typename V>
 struct Codec<Cache<K, V>> {
   static void write(Writer& to, const Cache<K, V>& cache) {
     const CacheOptions& options = cache.options();

@@ -181,6 +181,10 @@ class Reader {
   std::span<const Array> arrays_;
 };
 
+/// Whether a copy of a T in another process means the same thing.
+template <typename T>
+inline constexpr bool is_handle = false;
+
 /// A type that has a codec.
 template <typename T>
 concept Encodable = requires(Writer& to, Reader& from, const T& value) {
@@ -406,6 +410,8 @@ template <typename... Values>
 struct Codec<std::variant<Values...>>;
 
 /// An array without a type. Its dtype and shape are in the array.
+template <>
+inline constexpr bool is_handle<Array> = true;
 template <>
 struct Codec<Array> {
   static void write(Writer& to, const Array& array) {

@@ -2,6 +2,10 @@
 // Result without a value for its value.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "lastref needs C++20: -std=c++20"
+#endif
+
 #include <optional>
 #include <stdexcept>
 #include <string>

@@ -80,7 +80,8 @@ class Parallel {
   ///                 is running; invalid_argument: n_jobs, batch_size or pre_dispatch is 0;
   ///                 operation_canceled: aborted; operation_not_permitted: the object belongs to
   ///                 another process; not_enough_memory; errors of configure, start_call,
-  ///                 apply_async, and of the start of a thread for `progress`. Nothing of the call remains, and you can make the next call.
+  ///                 apply_async, and of the start of a thread for `progress`. Nothing of the call
+  ///                 remains, and you can make the next call.
   Outcome<List> run(const TaskSource& source);
   Outcome<List> run(std::vector<Task> tasks);
 

@@ -62,7 +62,7 @@ class State {
 };
 /// For PoolOptions::state.
 template <auto load>
-inline const State state{StateOf<load>::registered};
+[[gnu::visibility("hidden")]] inline const State state{StateOf<load>::registered};
 
 struct TaskOptions {
   /// From the moment that its worker can begin; more than 0. None: no limit.
@@ -86,11 +86,11 @@ inline Host host(std::string program) {
 }
 
 struct PoolOptions {
-  std::optional<unsigned> workers = {};  ///< None: one for each core; in a worker, no threads.
+  std::optional<int> workers = {};  ///< None: one for each core; in a worker, no threads.
   State state = {};
-  std::optional<std::size_t> max_tasks_per_worker = {};  ///< Then the worker is replaced.
+  std::optional<std::int64_t> max_tasks_per_worker = {};  ///< Then the worker is replaced.
   /// OMP_NUM_THREADS and the like, in the environment of workers.
-  std::optional<unsigned> threads_per_worker = {};
+  std::optional<int> threads_per_worker = {};
   Host host = {};
   TaskOptions tasks = {};  ///< For tasks without options of their own.
   /// How arrays travel. Elements of containers that are more than `max_nbytes`, and are written as
@@ -250,13 +250,13 @@ class Completed {
   std::default_sentinel_t end() const noexcept { return {}; }
 
   /// Takes the next result; there is none at the end. An error before that cancels what is left,
-  /// and is the last result.
-  void advance() {
+  /// and is the last result. With `takes_more`, elements are taken even if there is a result.
+  void advance(bool takes_more = false) {
     current_.reset();
     if (is_over_) {
       return;
     }
-    Status sent = tasks_ ? result_within_memory("a task", [&] { return send(); })
+    Status sent = tasks_ ? result_within_memory("a task", [&] { return send(takes_more); })
                          : Status(failure(std::move(tasks_).error()));
     if (!sent) {
       is_over_ = true;
@@ -278,9 +278,13 @@ class Completed {
   using Typed = TypedCall<f, states, shared>;
   using Element = std::remove_cvref_t<ParameterOf<f, parameters_of<f> - 1>>;
 
-  /// Elements for which a worker may be free soon.
-  Status send() {
-    while (next_ != std::ranges::end(range_) && tasks_->is_hungry()) {
+  /// Elements for which a worker may be free soon. One for each result, so that workers have tasks,
+  /// but no more if that would delay a result: the range may be slow.
+  Status send(bool takes_more) {
+    bool is_first = true;
+    while (next_ != std::ranges::end(range_) && tasks_->is_hungry() &&
+           (takes_more || std::exchange(is_first, false) ||
+            !tasks_->wait_for(std::chrono::nanoseconds::zero()))) {
       Writer own = tasks_->writer();
       Typed::template write<parameters_of<f> - 1>(own, static_cast<const Element&>(*next_));
       LASTREF_CHECK(tasks_->add(count_, std::move(own)));
@@ -336,6 +340,14 @@ class Pool {
     });
   }
 
+  /// f is an argument of the template: map<f>(range), and for_each and submit alike.
+  template <typename Function, typename... Arguments>
+  void map(Function&&, Arguments&&...) = delete;
+  template <typename Function, typename... Arguments>
+  void for_each(Function&&, Arguments&&...) = delete;
+  template <typename Function, typename... Arguments>
+  void submit(Function&&, Arguments&&...) = delete;
+
   /// As map, without results.
   template <auto f, typename... Arguments>
   Status for_each(Arguments&&... arguments) {
@@ -348,6 +360,8 @@ class Pool {
   Future<ResultOf<f>> submit(const Arguments&... arguments) {
     constexpr std::size_t states = states_of<f, sizeof...(Arguments)>();
     using Typed = TypedCall<f, states, 0>;
+    static_assert(std::is_void_v<ResultOf<f>> || Encodable<ResultOf<f>>,
+                  "the result of f has no codec: specialise lastref::Codec");
     return Future<ResultOf<f>>(result_within_memory("a task", [&]() -> Result<Tasks> {
       LASTREF_TRY(tasks, begin(Typed::registered, std::nullopt, std::nullopt));
       Writer own = tasks.writer();
@@ -424,7 +438,12 @@ class Pool {
     constexpr std::size_t states = states_of<f, sizeof...(Arguments)>();
     using Range = std::tuple_element_t<shared, std::tuple<Arguments...>>;
     using Typed = TypedCall<f, states, shared>;
+    static_assert(std::is_void_v<ResultOf<f>> || Encodable<ResultOf<f>>,
+                  "the result of f has no codec: specialise lastref::Codec");
     static_assert(std::ranges::input_range<Range>, "the last argument is no range");
+    static_assert(std::convertible_to<std::ranges::range_reference_t<Range>,
+                                      std::remove_cvref_t<ParameterOf<f, parameters_of<f> - 1>>>,
+                  "f has a last parameter of another type than the elements of the range");
     Result<Tasks> tasks = result_within_memory("a call", [&] {
       std::optional<Writer> common;
       if constexpr (shared > 0) {
@@ -444,7 +463,7 @@ class Pool {
   template <auto f, typename Use, typename... Arguments>
   Status run(Use use, Arguments&&... arguments) {
     auto all = completed<f>(std::nullopt, std::forward<Arguments>(arguments)...);
-    for (all.advance(); all.current(); all.advance()) {
+    for (all.advance(true); all.current(); all.advance(true)) {
       LASTREF_CHECK(status_of(all.current()->result));
       use(*all.current());
     }

@@ -149,9 +149,17 @@ constexpr std::string_view name_of_function() noexcept {
   return name.starts_with('&') ? name.substr(1) : name;
 }
 
+/// Whether a parameter `Parameter` would be written to in vain: it is a copy in another process,
+/// unless its type is a handle of something that processes share.
+template <typename Parameter>
+inline constexpr bool is_lost_output =
+    std::is_lvalue_reference_v<Parameter> && !std::is_const_v<std::remove_reference_t<Parameter>> &&
+    !is_handle<std::remove_cvref_t<Parameter>>;
+
 /// A call of `f` with a state if `states` is 1, then `shared` shared arguments, then its own ones.
+/// Each shared object has its own: functions of one name in two of them are two functions.
 template <auto f, std::size_t states, std::size_t shared>
-class TypedCall {
+class [[gnu::visibility("hidden")]] TypedCall {
   static constexpr std::size_t count = parameters_of<f>;
   template <std::size_t index>
   using Stored = std::remove_cvref_t<ParameterOf<f, index>>;
@@ -172,7 +180,7 @@ class TypedCall {
 
   /// Appends arguments from parameter `first` on, as the types of the parameters.
   template <std::size_t first, typename... Arguments>
-  static void write(Writer& to, const Arguments&... arguments) {
+  static void write(Writer & to, const Arguments&... arguments) {
     if constexpr (sizeof...(Arguments) == 0) {
       to.write(std::tuple<>());
     } else {
@@ -183,7 +191,8 @@ class TypedCall {
     }
   }
 
-  static Status run(Invocation& with, Writer& result) {
+  static Status run(Invocation & with, Writer & result) {
+    check_outputs(std::make_index_sequence<count - states>());
     LASTREF_TRY(common, shared_of(with));
     LASTREF_TRY(own, with.own.read<Own>());
     LASTREF_CHECK(with.own.finish());
@@ -195,12 +204,18 @@ class TypedCall {
 
  private:
   template <typename T>
-  static void write_one(Writer& to, const T& argument) {
-    static_assert(Encodable<T>, "an argument has no codec: specialise lastref::Codec");
+  static void write_one(Writer & to, const T& argument) {
+    static_assert(Encodable<T>, "an argument of f has no codec: specialise lastref::Codec");
     to.write(argument);
   }
 
-  static Result<Shared*> shared_of(Invocation& with) {
+  template <std::size_t... index>
+  static void check_outputs(std::index_sequence<index...>) {
+    static_assert(!(is_lost_output<ParameterOf<f, states + index>> || ...),
+                  "f writes to a copy of its argument: return the value, or use Pool::zeros");
+  }
+
+  static Result<Shared*> shared_of(Invocation & with) {
     if constexpr (shared == 0) {
       return static_cast<Shared*>(nullptr);
     } else {
@@ -249,10 +264,12 @@ class TypedCall {
 
 /// Loads the state of a worker.
 template <auto load>
-struct StateOf {
+struct [[gnu::visibility("hidden")]] StateOf {
   using Loaded = std::remove_cvref_t<typename Signature<std::remove_cv_t<decltype(load)>>::Return>;
 
-  static std::shared_ptr<void> make() { return std::make_shared<Loaded>(load()); }
+  static std::shared_ptr<void> make() {
+    return std::make_shared<Loaded>(load());
+  }
   static inline const TypedFunction registered{
       name_of_function<load>(), &make, &typeid(Loaded), &init_here};
 };

@@ -160,6 +160,9 @@ class View {
 };
 
 template <typename T, std::size_t rank>
+inline constexpr bool is_handle<View<T, rank>> = true;
+
+template <typename T, std::size_t rank>
 struct Codec<View<T, rank>> {
   static void write(Writer& to, const View<T, rank>& view) { to.write(view.array()); }
   static Result<View<T, rank>> read(Reader& from) {

@@ -285,6 +285,7 @@ struct BackendSubject final : Subject {
         {"effective_n_jobs", [this] { return code_of(backend->effective_n_jobs(2)); }},
         {"apply_async", [this] { return code_of(backend->apply_async({add_up}, {})); }},
         {"apply_inline", [this] { return code_of(backend->apply_inline({add_up}, {})); }},
+        {"calls_back_inline", plainly([this] { return backend->calls_back_inline(); })},
         {"is_ready", plainly([this] { return backend->is_ready(); })},
         {"compute_batch_size", plainly([this] { return backend->compute_batch_size(); })},
         {"batch_completed",

@@ -380,7 +380,7 @@ TEST(KeyedCache, replaces_a_file_that_is_no_entry_of_its_key_L14) {
     Home home;
     static_cast<void>(home.open());
     home.write(file_of("key"), text);
-    home.folder().remove("texts/index");
+    home.write("index", "");  // So that the entries are counted.
     auto cache = home.open();
     EXPECT_EQ(text_in(cache, "key"), std::nullopt);
     EXPECT_EQ(must(cache.get_or_compute("key", [] { return std::string("new"); })), "new");
@@ -418,6 +418,24 @@ TEST(KeyedCache, refuses_a_folder_with_another_index_L14) {
       << describe(opened.error());
   home.write("index", std::string(47, 'x'));  // A killed process had begun to write it.
   EXPECT_EQ(home.open().size(), 0);
+}
+
+TEST(KeyedCache, refuses_a_folder_of_other_files_L14) {
+  for (const char* name : {"notes.txt", "0123456789abcdef0123456789abcdef"}) {
+    Home home;
+    home.folder().make_folder("texts");
+    home.write(name, std::string(1000, 'x'));
+    const auto opened = Texts::open(home.os, home.path());
+    ASSERT_TRUE(failed_with(opened, std::errc::directory_not_empty));
+    EXPECT_NE(describe(opened.error()).find(name), std::string::npos) << describe(opened.error());
+    EXPECT_EQ(home.names(), std::set<std::string>{name});
+  }
+  Home home;
+  EXPECT_EQ(must(home.open().put("key", "value")), PutOutcome::stored);
+  home.folder().remove("texts/index");  // The way to repair it.
+  Texts again = home.open();
+  EXPECT_EQ(again.size(), 1);
+  EXPECT_EQ(text_in(again, "key"), "value");
 }
 
 template <typename K, typename V>

@@ -19,6 +19,16 @@ bool has_a_pool_of_its_own(const std::string& host) {
 
 }  // namespace
 
+/// Of the same name and type in other builds, with another result.
+int answer_of(int /*number*/) {
+  return LASTREF_TEST_ANSWER;
+}
+
+extern "C" int answer_in_host(const std::string& host) {
+  lastref::Pool pool({.workers = 1, .host = lastref::host(host)});
+  return pool.map<answer_of>(std::vector<int>{1}).value()[0];
+}
+
 /// Calls a function in a worker of the host. True if that process is another one; else `error` has
 /// the reason.
 extern "C" bool call_in_host(const std::string& host, lastref::Error& error) {
@@ -32,7 +42,3 @@ extern "C" bool call_in_host(const std::string& host, lastref::Error& error) {
          pool.map<has_a_pool_of_its_own>(std::vector{host}).value()[0];
 }
 
-/// So that builds with different answers have different build ids.
-extern "C" int answer() {
-  return LASTREF_TEST_ANSWER;
-}

@@ -68,6 +68,25 @@ TEST_F(HostedPools, find_the_object_of_a_relative_path_L1) {
   EXPECT_EQ(call(LASTREF_TEST_PROGRAM), Error());
 }
 
+TEST_F(HostedPools, find_the_object_of_a_relative_path_from_another_folder_L1) {
+  {
+    const pretend::WorkingFolder inside(folder.path());
+    load(LASTREF_TEST_PLUGIN, "././plugin.so");  // Another name than that of an earlier test.
+  }
+  EXPECT_EQ(call(LASTREF_TEST_PROGRAM), Error());
+}
+
+TEST_F(HostedPools, call_the_function_of_their_own_object_L1) {
+  int expected = 1;
+  for (const char* path : {LASTREF_TEST_PLUGIN, LASTREF_TEST_OTHER_PLUGIN}) {
+    void* const plugin = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(plugin, nullptr);
+    const auto function =
+        reinterpret_cast<int (*)(const std::string&)>(::dlsym(plugin, "answer_in_host"));
+    EXPECT_EQ(function(LASTREF_TEST_PROGRAM), expected++);
+  }
+}
+
 TEST_F(HostedPools, take_the_installed_program_from_a_variable_or_the_path) {
   load(LASTREF_TEST_PLUGIN, folder.path("plugin.so"));
   const std::string path = os::KernelOs().environment("PATH").value_or("");

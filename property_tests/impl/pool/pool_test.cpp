@@ -1,7 +1,9 @@
 // pool_test: what functions are called with and return, in which order, and how errors read.
 #include <atomic>
+#include <fstream>
 #include <limits>
 #include <map>
+#include <ranges>
 #include <thread>
 
 #include <lastref/kernel_os.hpp>
@@ -45,6 +47,10 @@ Result<int> refuses(int number) {
 }
 std::vector<int> has_no_memory(int /*number*/) {
   throw std::bad_alloc();
+}
+std::string creates(const std::string& path) {
+  std::ofstream(path).flush();
+  return path;
 }
 int throws_a_text(int number) {
   if (number == 1) {
@@ -190,6 +196,26 @@ TEST_F(Pools, take_elements_only_when_a_worker_may_need_them) {
   EXPECT_EQ(count, 100);
 }
 
+/// Each element waits until the task before it is done, and there is always another one.
+TEST_F(Pools, return_results_while_their_input_is_slow) {
+  const auto path = [&](int number) { return folder.path("done " + std::to_string(number)); };
+  const auto slow =
+      std::views::iota(0) | std::views::transform([&](int number) {
+        pretend::until([&] { return number == 0 || std::ifstream(path(number - 1)); });
+        return path(number);
+      });
+  for (const auto& done : two_workers().as_completed<creates>(slow)) {
+    EXPECT_EQ(done.result.value(), path(static_cast<int>(done.index)));
+    break;
+  }
+  pool.reset();
+  for (const std::string& name : folder.names()) {
+    if (name.starts_with("done ")) {
+      folder.remove(name);
+    }
+  }
+}
+
 TEST_F(Pools, return_from_a_loop_that_is_left_without_waiting_for_tasks_L6) {
   for (const auto& done : two_workers().as_completed<[](int each) {
          if (each == 1) {
@@ -273,8 +299,8 @@ TEST_F(Pools, name_the_option_that_means_nothing_and_its_value) {
 }
 
 TEST_F(Pools, accept_the_largest_values_of_their_options) {
-  with({.workers = std::numeric_limits<unsigned>::max(),
-        .max_tasks_per_worker = std::numeric_limits<std::size_t>::max(),
+  with({.workers = std::numeric_limits<int>::max(),
+        .max_tasks_per_worker = std::numeric_limits<std::int64_t>::max(),
         .tasks = {.timeout = std::chrono::nanoseconds::max(),
                   .retries = std::numeric_limits<int>::max()}});
   EXPECT_EQ(pool->map<square>(std::vector{2}).value(), std::vector{4});
