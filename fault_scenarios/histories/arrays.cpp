@@ -388,15 +388,26 @@ class Player {
              return each.verb == "send" && each.object() == channel;
            }) == 1;
   }
+  bool sends(const std::string& process, const std::string& channel) const {
+    return std::ranges::any_of(all_, [&](const HistoryOperation& each) {
+      return each.verb == "send" && each.process == process && each.object() == channel;
+    });
+  }
   /// Whether no process dies, and no file is removed that one has mapped.
   bool all_stay() const {
     return std::ranges::none_of(all_, [](const HistoryOperation& each) {
       return is_early_end(each) || each.verb == "force";
     });
   }
-  /// Whether the sender keeps what it has sent until every receiver has it.
-  bool is_certain(const std::string& channel) const {
-    return is_sent_once(channel) && all_stay() &&
+  /// Whether the sender keeps what it has sent until every receiver has it. If what it sends came
+  /// through a channel that is not certain, it may have come too late to be kept.
+  bool is_certain(const std::string& channel, std::size_t channels = 5) const {
+    const auto comes_late = [&](const HistoryOperation& each) {
+      return each.verb == "receive" && sends(each.process, channel) &&
+             !is_certain(each.object(), channels - 1);
+    };
+    return channels > 0 && is_sent_once(channel) && all_stay() &&
+           std::ranges::none_of(all_, comes_late) &&
            std::ranges::none_of(all_,
                                 [&](const HistoryOperation& each) {
                                   return each.verb == "arrived" && each.object() == channel;

@@ -98,7 +98,7 @@ Result<std::optional<std::string>> StageCache::noted_get(
   std::optional<std::string> seen;
   const std::string asked = name_ + ' ' + std::to_string(slot);
   const char* const operation = is_loaded_ ? "get a loaded value" : "get";
-  const Status done =
+  Status done =
       stage_.product().operation_with_answer(operation, asked, [&]() -> Result<std::string> {
         LASTREF_TRY(found, act());
         if (!found) {
@@ -108,7 +108,7 @@ Result<std::optional<std::string>> StageCache::noted_get(
         return identity_of(*seen);
       });
   using Seen = Result<std::optional<std::string>>;
-  return kept(done ? Seen(seen) : failure(done.error()));
+  return kept(done ? Seen(std::move(seen)) : failure(std::move(done).error()));
 }
 
 Kept<std::optional<std::string>> StageCache::get(std::uint64_t slot) {

@@ -14,6 +14,7 @@
 #include <lastref/slot_cache.hpp>
 
 #include "harness/scenario/scenario.hpp"
+#include "impl/os/within_memory.hpp"
 
 namespace lastref::harness {
 
@@ -72,7 +73,9 @@ class StageCache {
   /// Returns the same Result, and keeps it if it is the first failure.
   template <typename T>
   Result<T> kept(Result<T> result) {
-    first_failed_ = first_failure({first_failed_, status_of(result)});
+    if (!result && first_failed_) {
+      static_cast<void>(os::had_memory([&] { first_failed_ = status_of(result); }));
+    }
     return result;
   }
   /// An operation with the answer true or false.

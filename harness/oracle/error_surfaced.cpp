@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <optional>
 #include <set>
-#include <tuple>
+#include <utility>
 
 #include "harness/oracle/benign.hpp"
 #include "harness/oracle/operations.hpp"
@@ -326,8 +326,8 @@ Judgement error_surfaced(const Evidence& evidence) {
   Judgement judgement;
   Operations operations;
   bool root_died = false;
-  // A permanent failure has to be reported only once.
-  std::set<std::tuple<std::uint16_t, Call, std::string_view>> told_of;
+  // A permanent failure has to be reported only once. It may concern several objects of one kind.
+  std::set<std::pair<std::uint16_t, Call>> told_of;
   for (std::size_t at = 0; at < evidence.records.size(); ++at) {
     const Record& failed = evidence.records[at];
     operations.read(failed);
@@ -343,7 +343,7 @@ Judgement error_surfaced(const Evidence& evidence) {
     }
     ++judgement.look.seen;
     ++judgement.look.filled;
-    const std::tuple of{failed.process, failed.call, failed.object.view()};
+    const std::pair of{failed.process, failed.call};
     if (told_of.contains(of)) {
       continue;
     }

@@ -31,7 +31,7 @@ struct Given {
   }
   /// Whether what the process makes is there until it is released.
   bool may_rely_on_it(std::uint16_t process) const {
-    return gone.empty() || (holders.contains(process) && !unsure.contains(process));
+    return !unsure.contains(process) && (gone.empty() || holders.contains(process));
   }
 };
 
