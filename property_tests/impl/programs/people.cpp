@@ -9,7 +9,7 @@ namespace {
 
 struct Person {
   std::string name;
-  std::vector<double> scores;
+  std::vector<double> scores = {};
 };
 
 }  // namespace
