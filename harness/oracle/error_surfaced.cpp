@@ -3,7 +3,8 @@
 #include <cerrno>
 #include <optional>
 #include <set>
-#include <utility>
+#include <string>
+#include <tuple>
 
 #include "harness/oracle/benign.hpp"
 #include "harness/oracle/operations.hpp"
@@ -308,6 +309,13 @@ Struck struck_by(const Evidence& evidence, std::size_t at, const Operations& ope
           .is_meant_to_fail = is_meant_to_fail(words, evidence.scenario)};
 }
 
+/// The object without its numbers: a fault concerns all files that differ only in them.
+std::string kind_of(std::string_view object) {
+  std::string kind(object);
+  std::erase_if(kind, [](char letter) { return letter >= '0' && letter <= '9'; });
+  return kind;
+}
+
 Finding unheard(const Record& failed) {
   return {.claim = "error-surfaced: an error is retried with success, or reported",
           .seen = name_of_error(failed.error) + " of " + std::string(failed.role.view()) + '/' +
@@ -326,8 +334,8 @@ Judgement error_surfaced(const Evidence& evidence) {
   Judgement judgement;
   Operations operations;
   bool root_died = false;
-  // A permanent failure has to be reported only once. It may concern several objects of one kind.
-  std::set<std::pair<std::uint16_t, Call>> told_of;
+  // A permanent failure has to be reported only once.
+  std::set<std::tuple<std::uint16_t, Call, std::string>> told_of;
   for (std::size_t at = 0; at < evidence.records.size(); ++at) {
     const Record& failed = evidence.records[at];
     operations.read(failed);
@@ -343,7 +351,7 @@ Judgement error_surfaced(const Evidence& evidence) {
     }
     ++judgement.look.seen;
     ++judgement.look.filled;
-    const std::pair of{failed.process, failed.call};
+    const std::tuple of{failed.process, failed.call, kind_of(failed.object.view())};
     if (told_of.contains(of)) {
       continue;
     }

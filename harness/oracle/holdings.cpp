@@ -1,6 +1,7 @@
 #include "harness/oracle/holdings.hpp"
 
 #include <algorithm>
+#include <cerrno>
 
 namespace lastref::harness::oracle {
 
@@ -85,12 +86,17 @@ Range Holdings::count_at_once(const Key& key) const {
   if (const auto posted = posted_.find(key); posted != posted_.end()) {
     range.most += posted->second;
   }
+  if (const auto unread = unread_.find(key); unread != unread_.end()) {
+    range.most += unread->second;
+  }
   return range;
 }
 
 /// The process has an answer, so its earlier messages were received; or it sends no more.
 void Holdings::heard(std::uint16_t process) {
-  std::erase_if(posted_, [&](const auto& each) { return each.first.first == process; });
+  for (auto* sent : {&posted_, &unread_}) {
+    std::erase_if(*sent, [&](const auto& each) { return each.first.first == process; });
+  }
 }
 
 void Holdings::note_lost_ground() {
@@ -159,6 +165,7 @@ void Holdings::take(const Key& key, const Record& record) {
   } else {
     // An error means that nothing was counted.
     range.most = std::max(range.most - 1, range.least);
+    unread_[key] += record.error == ENOMEM ? 1 : 0;
   }
 }
 
