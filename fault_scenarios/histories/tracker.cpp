@@ -7,7 +7,6 @@
 
 #include "fault_scenarios/support/history.hpp"
 #include "harness/scenario/registered_scenario.hpp"
-#include "impl/os/limits.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -311,10 +310,8 @@ class Player {
     // Released and registered again in one round of the tracker, it remains; so does a large file
     // until a thread of the tracker begins to remove it. And a new tracker cleans up nothing before
     // all members have told it what they hold.
-    const bool is_removed_in_its_round =
-        os::limits_of(stage_.os()).removed_here == os::usual_limits.removed_here;
     const bool is_new = !mine.is_made && mine.counts >= mine_.size() && kills_of_tracker() == 0 &&
-                        is_removed_in_its_round;
+                        !stage_.has_small_limits();
     if (was_there && is_new && !mine.was_held && stage_.is_undisturbed() && is_mine(name)) {
       stage_.refute("register_name returns when no clean-up of an earlier use is pending",
                     to_text(resource) + " exists");

@@ -14,7 +14,6 @@
 #include <lastref/slot_cache.hpp>
 
 #include "harness/scenario/scenario.hpp"
-#include "impl/os/within_memory.hpp"
 
 namespace lastref::harness {
 
@@ -74,7 +73,11 @@ class StageCache {
   template <typename T>
   Result<T> kept(Result<T> result) {
     if (!result && first_failed_) {
-      static_cast<void>(os::had_memory([&] { first_failed_ = status_of(result); }));
+      try {
+        first_failed_ = status_of(result);
+      } catch (const std::bad_alloc&) {
+        first_failed_ = failure(std::errc::not_enough_memory, "");
+      }
     }
     return result;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "harness/scenario/product_limits.hpp"
 #include "harness/scenario/scenario.hpp"
 
 namespace lastref::harness {
@@ -14,6 +15,10 @@ constexpr const char* ungiven = "(no role sends this signal)";
 
 Result<std::string> Stage::tree_to_join() {
   return product_.has_client() ? product_.client().tree() : Result<std::string>(std::string());
+}
+
+bool Stage::has_small_limits() const {
+  return &limits_in(setting_.parameters) != &os::usual_limits;
 }
 
 const DeclaredParameter& Stage::declared(std::string_view parameter) const {

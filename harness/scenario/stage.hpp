@@ -59,6 +59,9 @@ class Stage {
     return value_of(declared(parameter.name));
   }
 
+  /// Whether any limit of the library differs from the usual one.
+  bool has_small_limits() const;
+
   Product& product() noexcept { return product_; }
   virtual Outside& outside() noexcept = 0;
   virtual Limits& limits() noexcept = 0;

@@ -48,7 +48,7 @@ struct ProcessBackend::State {
   }
 
   void warn_once(const std::string& line) {
-    if (!has_warned.exchange(true)) {
+    if (!has_warned.exchange(/*value=*/true)) {
       os::report_quietly(*session.os, line);
     }
   }
@@ -91,7 +91,7 @@ struct ProcessBackend::State {
   std::uint64_t token;     ///< Of its process.
   BackendOptions options;  // Changed only by the owner of the slot.
   os::Atomic<int> verbose{*session.os, 0};
-  os::Atomic<bool> has_warned{*session.os, false};
+  os::Atomic<bool> has_warned{*session.os, /*value=*/false};
   std::unique_ptr<os::Monitor> monitor;
   std::uint64_t calls LASTREF_GUARDED_BY(*monitor) = 0;
   std::optional<std::string> call LASTREF_GUARDED_BY(*monitor);  ///< None between calls.

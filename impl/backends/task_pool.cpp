@@ -597,7 +597,7 @@ Status TaskPool::serve() {
       hand_out();
     }
     flush_all();
-    if (has_finished_.exchange(false) && reducer_) {
+    if (has_finished_.exchange(/*value=*/false) && reducer_) {
       static_cast<void>(reducer_->release_gone());
     }
     LASTREF_CHECK(poll());
@@ -1149,7 +1149,7 @@ void TaskPool::bury(Lane& lane, const WorkerGroup::Reaped& reaped) {
 
 /// A task has its reply, unless it failed and is to be tried again.
 void TaskPool::settle(TaskList one, TaskReply reply) {
-  has_finished_.store(true);
+  has_finished_.store(/*value=*/true);
   PooledTask& task = one.front();
   const GroupPtr group = task.group;
   const bool again =

@@ -234,9 +234,9 @@ class TaskPool {
   std::list<NestedThread> nested_;
   std::vector<os::PollItem> items_;
   std::uint64_t next_number_ = 1;
-  int poll_failures_ = 0;                      ///< In a row.
-  std::optional<Error> reported_;              ///< Why a worker could not be started.
-  os::Atomic<bool> has_finished_{os_, false};  ///< A task, since arrays were released.
+  int poll_failures_ = 0;                                ///< In a row.
+  std::optional<Error> reported_;                        ///< Why a worker could not be started.
+  os::Atomic<bool> has_finished_{os_, /*value=*/false};  ///< A task, since arrays were released.
 };
 
 }  // namespace lastref::backends

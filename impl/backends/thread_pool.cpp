@@ -12,7 +12,7 @@ ThreadPool::ThreadPool(Session session,
       functions_(std::move(functions)),
       monitor_(session_.os->make_monitor()),
       home_(std::make_shared<FuturesHome>(*session_.os)),
-      ending_(*session_.os, false) {
+      ending_(*session_.os, /*value=*/false) {
   threads_.reserve(threads);
   ids_.reserve(threads);
 }
@@ -71,7 +71,7 @@ void ThreadPool::run() {
 void ThreadPool::end() {
   {
     const os::MonitorLock held(*monitor_);
-    ending_.store(true);
+    ending_.store(/*value=*/true);
     monitor_->notify_all();
   }
   for (const auto& thread : threads_) {

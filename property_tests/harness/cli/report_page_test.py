@@ -43,6 +43,7 @@ SHAPES = '''[...document.querySelectorAll('.key .tile')].map((tile) => {
 
 FILTER = '''((word) => { const field = document.getElementById('filter');
   field.value = word; field.dispatchEvent(new Event('input'));
+  drawMaps();  // As at the next frame: the page is shorter, and may be scrolled.
   return document.getElementById('shown').textContent; })'''
 
 

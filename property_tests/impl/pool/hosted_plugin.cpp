@@ -41,4 +41,3 @@ extern "C" bool call_in_host(const std::string& host, lastref::Error& error) {
   return (*processes)[0] != process_of(1) &&
          pool.map<has_a_pool_of_its_own>(std::vector{host}).value()[0];
 }
-

@@ -1,6 +1,7 @@
 // pool_test: what functions are called with and return, in which order, and how errors read.
 #include <atomic>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <map>
 #include <ranges>
@@ -103,6 +104,30 @@ struct Numbers {
   std::default_sentinel_t end() const { return {}; }
 };
 
+/// Paths without end; each element waits until the task before it is done.
+struct SlowPaths {
+  struct Iterator {
+    using value_type = std::string;
+    using difference_type = std::ptrdiff_t;
+    std::string operator*() const {
+      pretend::until([&] { return number == 0 || std::ifstream(all->path(number - 1)); });
+      return all->path(number);
+    }
+    Iterator& operator++() {
+      ++number;
+      return *this;
+    }
+    void operator++(int) { ++number; }
+    bool operator==(std::default_sentinel_t) const { return false; }
+    const SlowPaths* all = nullptr;
+    int number = 0;
+  };
+  Iterator begin() const { return {.all = this}; }
+  std::default_sentinel_t end() const { return {}; }
+
+  std::function<std::string(int)> path;
+};
+
 TEST_F(Pools, return_results_in_the_order_of_the_elements_L2) {
   std::vector<int> numbers;
   std::vector<int> squares;
@@ -196,14 +221,9 @@ TEST_F(Pools, take_elements_only_when_a_worker_may_need_them) {
   EXPECT_EQ(count, 100);
 }
 
-/// Each element waits until the task before it is done, and there is always another one.
 TEST_F(Pools, return_results_while_their_input_is_slow) {
   const auto path = [&](int number) { return folder.path("done " + std::to_string(number)); };
-  const auto slow =
-      std::views::iota(0) | std::views::transform([&](int number) {
-        pretend::until([&] { return number == 0 || std::ifstream(path(number - 1)); });
-        return path(number);
-      });
+  const SlowPaths slow{.path = path};
   for (const auto& done : two_workers().as_completed<creates>(slow)) {
     EXPECT_EQ(done.result.value(), path(static_cast<int>(done.index)));
     break;
