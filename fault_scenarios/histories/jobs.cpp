@@ -243,7 +243,8 @@ class Player {
     Outcome<FuturePtr> submitted;
     const Status done = stage_.product().operation("submit", [&] {
       submitted = backend_->apply_async(std::move(batch), nullptr);
-      return submitted ? ok() : status_of(Outcome<List>(tl::unexpected(submitted.error())));
+      return submitted ? ok()
+                       : status_of(Outcome<List>(tl::unexpected(std::move(submitted).error())));
     });
     check(done);
     if (done) {
