@@ -84,8 +84,8 @@ class Holdings {
   std::set<Key> raced_takings_;  ///< Those that a forget may precede or follow.
   /// Releases since the last answer of the tracker to the process.
   std::map<Key, std::int64_t> posted_;
-  /// References whose answer could not be read without memory. They count until the process has
-  /// another connection.
+  /// References of which the answer could not be read without memory. They count until the process
+  /// has another connection.
   std::map<Key, std::int64_t> unread_;
   /// Holds of names that no other process may have held: they may count from the next tracker on.
   std::map<Key, std::int64_t> unfounded_;
