@@ -4,6 +4,10 @@ namespace lastref::harness {
 
 const std::vector<KnownPlan>& known_plans() {
   static const std::vector<KnownPlan> all = {
+      // A pool that cannot wake its thread takes no more tasks, while the thread still has some.
+      {.scenario = "jobs/pool_gives_up_tasks",
+       .faults = {"root/write(pipe.write)#3 fail_always EIO"},
+       .seed = 129},
       // Half of a worker's last answer is read when its death is known.
       {.scenario = "jobs/last_answer_of_dead_worker_counts",
        .faults = {"root/read(pipe.read)#1 shorten"}},

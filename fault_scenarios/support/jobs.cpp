@@ -168,8 +168,10 @@ Status must_call_back_once(Stage& stage, ParallelBackend& backend) {
     Status last_failed = status_of(last);
     for (const FuturePtr& future : futures) {
       may_fail(must_be_squares(stage, future->get()));
-      const Status again = status_of(future->get());  // A repeated call returns the same.
-      last_failed = again ? last_failed : again;
+      Status again = status_of(future->get());  // A repeated call returns the same.
+      if (!again) {
+        last_failed = std::move(again);
+      }
     }
     return last_failed;
   });

@@ -193,10 +193,15 @@ bool fails_with_its_worker(const Struck& struck) {
     return false;
   }
   const std::span<const Record> rest = until_its_word_ends(struck);
+  const auto is_death = [](const Record& record) {
+    return is_hired(record) && is_fact(record, fact::died);
+  };
+  // Another thread may have seen the death before the call.
   return !rest.empty() && rest.back().error != 0 &&
-         std::ranges::any_of(rest, [](const Record& later) {
-           return is_hired(later) && is_fact(later, fact::died);
-         });
+         (std::ranges::any_of(rest, is_death) ||
+          std::ranges::any_of(struck.evidence.notable(), [&](const Record& record) {
+            return is_death(record) && record.text != fact::ended;
+          }));
 }
 
 /// Whether an operation that the call was part of fails with its error, or retries it successfully.
