@@ -43,7 +43,7 @@ class ProcessPool {
     std::function<void()> release_gone;
   };
 
-  /// Errors          of the start of workers or of the thread. Nothing is left.
+  /// Errors          of the start of workers or of the threads. Nothing is left.
   static Result<std::shared_ptr<ProcessPool>> start(Parts parts, unsigned workers);
 
   ProcessPool(const ProcessPool&) = delete;
