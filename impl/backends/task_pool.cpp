@@ -279,6 +279,10 @@ Status TaskPool::choose_object(const TypedFunction& function) {
   std::string path = object->path;
   if (!path.empty() && !path.starts_with('/')) {
     path = os::mapped_path_at(init);  // The working folder may be another one now.
+    if (path.empty()) {
+      return failure(std::errc::invalid_argument,
+                     name + ": the absolute path of " + object->path + " is unknown");
+    }
   }
   if (!path.empty() && object->build_id.empty()) {
     return failure(std::errc::invalid_argument,

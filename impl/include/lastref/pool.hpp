@@ -360,8 +360,6 @@ class Pool {
   Future<ResultOf<f>> submit(const Arguments&... arguments) {
     constexpr std::size_t states = states_of<f, sizeof...(Arguments)>();
     using Typed = TypedCall<f, states, 0>;
-    static_assert(std::is_void_v<ResultOf<f>> || Encodable<ResultOf<f>>,
-                  "the result of f has no codec: specialise lastref::Codec");
     return Future<ResultOf<f>>(result_within_memory("a task", [&]() -> Result<Tasks> {
       LASTREF_TRY(tasks, begin(Typed::registered, std::nullopt, std::nullopt));
       Writer own = tasks.writer();
@@ -412,6 +410,8 @@ class Pool {
   static constexpr std::size_t states_of() {
     static_assert(arguments == parameters_of<f> || arguments + 1 == parameters_of<f>,
                   "f has another number of parameters");
+    static_assert(std::is_void_v<ResultOf<f>> || Encodable<ResultOf<f>>,
+                  "the result of f has no codec: specialise lastref::Codec");
     return parameters_of<f> - arguments;
   }
 
@@ -438,8 +438,6 @@ class Pool {
     constexpr std::size_t states = states_of<f, sizeof...(Arguments)>();
     using Range = std::tuple_element_t<shared, std::tuple<Arguments...>>;
     using Typed = TypedCall<f, states, shared>;
-    static_assert(std::is_void_v<ResultOf<f>> || Encodable<ResultOf<f>>,
-                  "the result of f has no codec: specialise lastref::Codec");
     static_assert(std::ranges::input_range<Range>, "the last argument is no range");
     static_assert(std::convertible_to<std::ranges::range_reference_t<Range>,
                                       std::remove_cvref_t<ParameterOf<f, parameters_of<f> - 1>>>,

@@ -159,7 +159,7 @@ inline constexpr bool is_lost_output =
 /// A call of `f` with a state if `states` is 1, then `shared` shared arguments, then its own ones.
 /// Each shared object has its own: functions of one name in two of them are two functions.
 template <auto f, std::size_t states, std::size_t shared>
-class [[gnu::visibility("hidden")]] TypedCall {
+class __attribute__((visibility("hidden"))) TypedCall {
   static constexpr std::size_t count = parameters_of<f>;
   template <std::size_t index>
   using Stored = std::remove_cvref_t<ParameterOf<f, index>>;
@@ -180,7 +180,7 @@ class [[gnu::visibility("hidden")]] TypedCall {
 
   /// Appends arguments from parameter `first` on, as the types of the parameters.
   template <std::size_t first, typename... Arguments>
-  static void write(Writer & to, const Arguments&... arguments) {
+  static void write(Writer& to, const Arguments&... arguments) {
     if constexpr (sizeof...(Arguments) == 0) {
       to.write(std::tuple<>());
     } else {
@@ -191,7 +191,7 @@ class [[gnu::visibility("hidden")]] TypedCall {
     }
   }
 
-  static Status run(Invocation & with, Writer & result) {
+  static Status run(Invocation& with, Writer& result) {
     check_outputs(std::make_index_sequence<count - states>());
     LASTREF_TRY(common, shared_of(with));
     LASTREF_TRY(own, with.own.read<Own>());
@@ -204,7 +204,7 @@ class [[gnu::visibility("hidden")]] TypedCall {
 
  private:
   template <typename T>
-  static void write_one(Writer & to, const T& argument) {
+  static void write_one(Writer& to, const T& argument) {
     static_assert(Encodable<T>, "an argument of f has no codec: specialise lastref::Codec");
     to.write(argument);
   }
@@ -215,7 +215,7 @@ class [[gnu::visibility("hidden")]] TypedCall {
                   "f writes to a copy of its argument: return the value, or use Pool::zeros");
   }
 
-  static Result<Shared*> shared_of(Invocation & with) {
+  static Result<Shared*> shared_of(Invocation& with) {
     if constexpr (shared == 0) {
       return static_cast<Shared*>(nullptr);
     } else {
@@ -264,12 +264,10 @@ class [[gnu::visibility("hidden")]] TypedCall {
 
 /// Loads the state of a worker.
 template <auto load>
-struct [[gnu::visibility("hidden")]] StateOf {
+struct __attribute__((visibility("hidden"))) StateOf {
   using Loaded = std::remove_cvref_t<typename Signature<std::remove_cv_t<decltype(load)>>::Return>;
 
-  static std::shared_ptr<void> make() {
-    return std::make_shared<Loaded>(load());
-  }
+  static std::shared_ptr<void> make() { return std::make_shared<Loaded>(load()); }
   static inline const TypedFunction registered{
       name_of_function<load>(), &make, &typeid(Loaded), &init_here};
 };

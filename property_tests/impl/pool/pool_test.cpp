@@ -4,7 +4,6 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <ranges>
 #include <thread>
 
 #include <lastref/kernel_os.hpp>
@@ -294,6 +293,7 @@ TEST_F(Pools, name_the_option_that_means_nothing_and_its_value) {
   };
   const Row rows[] = {
       {{.workers = 0}, "PoolOptions::workers is 0, expected 1 or more"},
+      {{.workers = -1}, "PoolOptions::workers is -1, expected 1 or more"},
       {{.max_tasks_per_worker = 0}, "PoolOptions::max_tasks_per_worker is 0, expected 1 or more"},
       {{.threads_per_worker = 0}, "PoolOptions::threads_per_worker is 0, expected 1 or more"},
       {{.tasks = {.timeout = nanoseconds(0)}},
