@@ -52,7 +52,7 @@ std::optional<Scheduler::Index> Scheduler::next(bool may_stay, Reach reach) {
   }
   list_ready(may_stay);
   const bool is_alone = !may_stay && options_.size() == 1 && options_.front().actor == current_;
-  if (is_alone && steps_ > steps_until_expiry && expire()) {
+  if (is_alone && steps_ > steps_until_expiry && (expire() || advance_clock())) {
     list_ready(may_stay);
   }
   if (options_.empty()) {
@@ -101,9 +101,9 @@ void Scheduler::list_ready(bool may_stay) {
 }
 
 /// Wakes the actors with an expired deadline. Usually the clock advances only when no actor is
-/// ready; but one with time limits that are made to end early may poll without end for what the
-/// others do. Only in a run that seems not to end: the kernel world has no such rule, and lists of
-/// answers have to mean the same there.
+/// ready; but one with time limits that are made to end early, or whose pauses fail, may poll
+/// without end for what the others do. Only in a run that seems not to end: the kernel world has no
+/// such rule, and lists of answers have to mean the same there.
 bool Scheduler::expire() {
   bool any = false;
   for (Actor& actor : actors_) {

@@ -221,6 +221,7 @@ bool Cleaner::goes_aside(Job& job, int& budget) {
         job.seen = status ? std::optional(*status) : std::nullopt;
         return false;
       }
+      job.was_found = true;
       break;
     }
     case ResourceType::folder:
@@ -316,7 +317,10 @@ Status Cleaner::remove_file(Job& job) {
   const std::string& path = job.resource.name;
   const std::optional<os::FileStatus> seen = std::exchange(job.seen, std::nullopt);
   if (job.identity) {
-    const auto status = seen ? Result<os::FileStatus>(*seen) : os_.status_at(path);
+    auto status = seen ? Result<os::FileStatus>(*seen) : os_.status_at(path);
+    if (std::exchange(job.was_found, false) && is_gone(status_of(status))) {
+      status = os_.status_at(path);  // What was there a moment ago is not given up at one look.
+    }
     LASTREF_CHECK(status_of(status));
     if (!matches_identity(job, *status)) {
       return ok();

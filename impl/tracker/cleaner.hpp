@@ -85,6 +85,7 @@ class Cleaner final : public CleanUpQueue {
     Resource resource;
     std::optional<Identity> identity = {};
     std::optional<os::FileStatus> seen = {};  // the latest status of the file with that name
+    bool was_found = false;                   // by a look before it went to the thread
     int attempts = 0;
     os::Instant due{0};
     bool is_aside = false;              // The thread has it: only the thread uses the members

@@ -280,6 +280,19 @@ TEST(SimScenarios, a_release_fails_that_nobody_will_say_T3) {
               {"root/send(tracker)#4 fail_once EAGAIN", "root/write(pipe.write)#1 fail_once EIO"});
 }
 
+/// Otherwise they would never see the end of a pause of another process.
+TEST(SimScenarios, time_passes_for_processes_whose_pauses_fail) {
+  expect_well(
+      *scenario_named("caches/keyed_value_is_computed_once"),
+      {"root/lock_range(index)#4 fail_once EAGAIN", "worker_2/poll()#1 fail_always ENOMEM"});
+}
+
+/// It closes its connection; no later operation needs one.
+TEST(SimScenarios, a_client_that_cannot_be_woken_fails_no_operation_on_a_cache_T3) {
+  expect_well(*scenario_named("caches/cache_maker_is_killed"),
+              {"root/send(tracker)#2 fail_once EAGAIN", "root/read(pipe.read)#1 fail_always EIO"});
+}
+
 /// A name that could not be cleaned up cannot be registered again; it is cleaned up in the end.
 TEST(SimScenarios, a_refused_register_leaves_a_clean_up_as_it_was_T5) {
   expect_well(*scenario_named("arrays/same_array_in_two_calls"),

@@ -107,6 +107,27 @@ TEST_F(SlowCleanUp, is_waited_for_at_the_end_of_the_tree_T5) {
   EXPECT_FALSE(folder_.exists("name"));
 }
 
+/// Steps as the tracker's loop does: waits for a message of the thread, or the due time. Returns how
+/// many names were cleaned up.
+std::size_t finish(os::Os& os, Cleaner& cleaner) {
+  std::size_t ended = 0;
+  while (!cleaner.empty()) {
+    const auto due = cleaner.due();
+    std::array items{os::PollItem{.fd = cleaner.completion_fd(), .want_read = true}};
+    if (!due && items[0].fd == os::Fd::none) {
+      ADD_FAILURE() << "nothing is due";
+      return ended;
+    }
+    EXPECT_TRUE(os.poll(
+        items, due ? std::optional(std::max(*due - os.now(), os::Instant(0))) : std::nullopt));
+    for (const Cleaned& cleaned : cleaner.step(os.now())) {
+      EXPECT_TRUE(cleaned.status);
+      ++ended;
+    }
+  }
+  return ended;
+}
+
 /// The background thread, with a call that always fails.
 class BrokenAside : public testing::TestWithParam<Call> {};
 
@@ -125,19 +146,7 @@ TEST_P(BrokenAside, cleans_up_all_the_same_T10) {
     folder.write(name, std::string(large_size, 'x'));
     cleaner.add({.type = ResourceType::file, .name = folder.path(name)});
   }
-  std::size_t ended = 0;
-  while (!cleaner.empty()) {
-    // As in the tracker's loop: waits for a message of the thread, or the due time.
-    const auto due = cleaner.due();
-    std::array items{os::PollItem{.fd = cleaner.completion_fd(), .want_read = true}};
-    ASSERT_TRUE(due || items[0].fd != os::Fd::none);
-    ASSERT_TRUE(os.poll(
-        items, due ? std::optional(std::max(*due - os.now(), os::Instant(0))) : std::nullopt));
-    for (const Cleaned& cleaned : cleaner.step(os.now())) {
-      EXPECT_TRUE(cleaned.status);
-      ++ended;
-    }
-  }
+  const std::size_t ended = finish(os, cleaner);
   EXPECT_EQ(ended, files);
   EXPECT_EQ(threads == 0, GetParam() == Call::make_pipe);
 }
@@ -147,6 +156,25 @@ INSTANTIATE_TEST_SUITE_P(
     BrokenAside,
     testing::Values(Call::none, Call::start_thread, Call::make_pipe, Call::write, Call::read),
     [](const auto& each) { return std::string(name_of(each.param)); });
+
+TEST(Aside, a_file_that_one_of_two_looks_misses_is_removed_T7) {
+  const pretend::FreshFolder folder;
+  folder.write("file", std::string(large_size, 'x'));
+  const std::string path = folder.path("file");
+  std::atomic<int> looks = 0;
+  pretend::HookedOs os;
+  const Identity identity = os::identity_of(must(os.status_at(path)));
+  os.before = [&](const pretend::Crossing& crossing) -> pretend::Decision {
+    const bool is_missed = crossing.call == Call::status_at && ++looks == 2;
+    return {.fate = is_missed ? pretend::Fate::fail : pretend::Fate::pass,
+            .code = std::errc::no_such_file_or_directory};
+  };
+  Cleaner cleaner(os, {.aside = true});
+  cleaner.add({.type = ResourceType::file, .name = path}, identity);
+  EXPECT_EQ(finish(os, cleaner), 1U);
+  EXPECT_EQ(looks, 3);
+  EXPECT_FALSE(folder.exists("file"));
+}
 
 /// Asks the tracker that it serves repeatedly during its clean-up, and counts the tracker's calls
 /// and steps before the answer. Writes the results when it ends.
