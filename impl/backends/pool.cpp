@@ -1,6 +1,8 @@
 #include <atomic>
 #include <cstdlib>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <lastref/kernel_os.hpp>
 #include <lastref/pool.hpp>
@@ -14,15 +16,6 @@ namespace lastref {
 namespace {
 
 std::atomic<bool> is_initialised = false;
-
-/// Whether the pool was made, and its workers can start.
-Status check(const std::shared_ptr<backends::TaskPool>& pool) {
-  LASTREF_CHECK(backends::check_made(pool));
-  return is_initialised || pool->is_hosted() || pool->has_session()
-             ? ok()
-             : failure(std::errc::operation_not_permitted,
-                       "main has to call lastref::init(argc, argv) before a pool is used");
-}
 
 }  // namespace
 
@@ -66,7 +59,21 @@ std::optional<Tasks::Finished> Tasks::next() noexcept {
 }
 
 bool Tasks::wait_for(std::chrono::nanoseconds timeout) {
-  return pool_->wait_for(*group_, timeout);
+  return pool_->wait_any({&group_, 1}, timeout).has_value();
+}
+
+Result<std::optional<std::size_t>> Tasks::wait_any(
+    std::span<const Tasks* const> all, std::optional<std::chrono::nanoseconds> timeout) {
+  return os::within_memory("futures", [&]() -> Result<std::optional<std::size_t>> {
+    std::vector<backends::GroupPtr> groups;
+    for (const Tasks* each : all) {
+      if (each->pool_ != all.front()->pool_) {
+        return failure(std::errc::invalid_argument, "futures of two pools");
+      }
+      groups.push_back(each->group_);
+    }
+    return groups.empty() ? std::nullopt : all.front()->pool_->wait_any(groups, timeout);
+  });
 }
 
 void Tasks::cancel() noexcept {
@@ -88,6 +95,17 @@ Pool::Pool(Session session, PoolOptions options) {
   }));
 }
 
+Pool::Pool(Pool&& other) noexcept
+    : pool_(std::move(other.pool_)),
+      was_moved_from_(std::exchange(other.was_moved_from_, /*value=*/true)) {}
+
+Pool& Pool::operator=(Pool&& other) noexcept {
+  Pool moved(std::move(other));  // The pool that was here ends with it.
+  pool_.swap(moved.pool_);
+  std::swap(was_moved_from_, moved.was_moved_from_);
+  return *this;
+}
+
 Pool::~Pool() {
   if (!pool_) {
     return;
@@ -99,15 +117,27 @@ Pool::~Pool() {
   }
 }
 
+/// Whether the pool was made, and its workers can start.
+Status Pool::check() const {
+  if (was_moved_from_) {
+    return failure(std::errc::invalid_argument, "a pool that was moved from");
+  }
+  LASTREF_CHECK(backends::check_made(pool_));
+  return is_initialised || pool_->is_hosted() || pool_->has_session()
+             ? ok()
+             : failure(std::errc::operation_not_permitted,
+                       "main has to call lastref::init(argc, argv) before a pool is used");
+}
+
 Writer Pool::writer() const {
-  return check(pool_) ? pool_->writer() : Writer();
+  return check() ? pool_->writer() : Writer();
 }
 
 Result<Tasks> Pool::begin(const TypedFunction& function,
                           std::optional<Writer> shared,
                           std::optional<TaskOptions> options) {
   return os::within_memory("a pool", [&]() -> Result<Tasks> {
-    LASTREF_CHECK(check(pool_));
+    LASTREF_CHECK(check());
     LASTREF_TRY(group, pool_->begin(function, std::move(shared), options));
     return Tasks(pool_, std::move(group));
   });
@@ -115,7 +145,7 @@ Result<Tasks> Pool::begin(const TypedFunction& function,
 
 Result<Array> Pool::zeros_of(DType dtype, Shape shape) {
   return os::within_memory("an array", [&]() -> Result<Array> {
-    LASTREF_CHECK(check(pool_));
+    LASTREF_CHECK(check());
     return pool_->zeros(std::move(dtype), std::move(shape));
   });
 }

@@ -412,29 +412,36 @@ Result<SharedArguments> TaskPool::parts_of(TaskReply reply) {
   return parts_of_value(std::move(value));
 }
 
-bool TaskPool::wait_for(const TaskGroup& group, std::chrono::nanoseconds timeout) {
+std::optional<std::size_t> TaskPool::wait_any(std::span<const GroupPtr> groups,
+                                              std::optional<std::chrono::nanoseconds> timeout) {
   if (!is_ours()) {
-    return true;
+    return 0;
   }
   constexpr std::chrono::hours forever{24 * 365 * 100};
-  const os::Instant deadline = os_.now() + std::min<std::chrono::nanoseconds>(timeout, forever);
+  const os::Instant deadline =
+      os_.now() + std::min<std::chrono::nanoseconds>(timeout.value_or(forever), forever);
   const os::MonitorLock held(*monitor_);
-  const auto is_over = [&] { return !group.finished.empty() || group.unfinished == 0 || is_down_; };
-  if (is_over() || timeout <= timeout.zero()) {
-    return is_over();
+  const auto first = [&]() -> std::optional<std::size_t> {
+    const auto found = std::ranges::find_if(groups, [&](const GroupPtr& group) {
+      return !group->finished.empty() || group->unfinished == 0 || is_down_;
+    });
+    return found == groups.end() ? std::nullopt : std::optional(found - groups.begin());
+  };
+  if (first() || (timeout && *timeout <= timeout->zero())) {
+    return first();
   }
   // The thread of the pool wakes us then, and erases it.
-  if (!os::had_memory([&] { waiters_.insert(deadline); })) {
-    return false;
+  if (timeout && !os::had_memory([&] { waiters_.insert(deadline); })) {
+    return std::nullopt;
   }
   wake();
-  while (!is_over() && os_.now() < deadline) {
+  while (!first() && (!timeout || os_.now() < deadline)) {
     monitor_->wait();
   }
   if (const auto mine = waiters_.find(deadline); mine != waiters_.end()) {
     waiters_.erase(mine);
   }
-  return is_over();
+  return first();
 }
 
 void TaskPool::cancel(TaskGroup& group) noexcept {

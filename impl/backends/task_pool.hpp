@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -81,7 +82,9 @@ class TaskPool {
   Status add(const GroupPtr& group, std::size_t index, Writer own);
   bool is_hungry(TaskGroup& group) const;
   std::optional<Tasks::Finished> next(TaskGroup& group) noexcept;
-  bool wait_for(const TaskGroup& group, std::chrono::nanoseconds timeout);
+  /// Waits for the first of these that has a result, or can have none. None: the time is over.
+  std::optional<std::size_t> wait_any(std::span<const GroupPtr> groups,
+                                      std::optional<std::chrono::nanoseconds> timeout);
   void cancel(TaskGroup& group) noexcept;
   /// No thread waits for its results any more.
   void close(const TaskGroup& group) noexcept;

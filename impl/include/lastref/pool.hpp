@@ -33,6 +33,7 @@
 #include <memory>
 #include <optional>
 #include <ranges>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -131,6 +132,12 @@ class Tasks {
   std::optional<Finished> next() noexcept;
   /// Waits up to `timeout`. Whether `next` would return at once.
   bool wait_for(std::chrono::nanoseconds timeout);
+  /// The same for the first of these of which `next` would return at once. None: the time is over,
+  /// or there are none.
+  ///
+  /// Errors          invalid_argument: they are of two pools.
+  static Result<std::optional<std::size_t>> wait_any(
+      std::span<const Tasks* const> all, std::optional<std::chrono::nanoseconds> timeout);
   /// Drops queued tasks, and kills the workers of those that run.
   void cancel() noexcept;
 
@@ -174,6 +181,7 @@ class Future {
   ///                 timeout; operation_canceled: it was cancelled, or the pool has ended;
   ///                 invalid_argument: the result was taken already; of the start of the pool.
   Result<R> get() {
+    is_taken_ = true;
     if (error_) {
       return result_within_memory("a future", [&]() -> Result<R> { return failure(*error_); });
     }
@@ -186,6 +194,10 @@ class Future {
   /// Waits up to `timeout`, and returns whether `get` would return at once.
   bool wait_for(std::chrono::nanoseconds timeout) { return error_ || tasks_->wait_for(timeout); }
 
+  bool is_taken() const noexcept { return is_taken_; }
+  /// Null if its task could not be started.
+  const Tasks* tasks() const noexcept { return tasks_.get(); }
+
   /// Makes the task fail with operation_canceled. If it runs, its worker is killed.
   void cancel() {
     if (tasks_) {
@@ -196,7 +208,39 @@ class Future {
  private:
   std::unique_ptr<Tasks> tasks_;
   std::optional<Error> error_;
+  bool is_taken_ = false;
 };
+
+/// Waits until `get` of one of the futures would return at once, and returns the index of the first
+/// one. Those of which the result was taken do not count. None: there is no other, or the time is
+/// over.
+///
+///   while (const auto ready = lastref::wait_any(futures).value()) {
+///     use(futures[*ready].get());
+///   }
+///
+/// Errors          invalid_argument: they are of two pools.
+template <std::ranges::forward_range Futures>
+Result<std::optional<std::size_t>> wait_any(const Futures& futures,
+                                            std::optional<std::chrono::nanoseconds> timeout = {}) {
+  return result_within_memory("futures", [&]() -> Result<std::optional<std::size_t>> {
+    std::vector<const Tasks*> tasks;
+    std::vector<std::size_t> indices;
+    std::size_t index = 0;
+    for (const auto& each : futures) {
+      if (!each.is_taken() && each.tasks() == nullptr) {
+        return index;
+      }
+      if (!each.is_taken()) {
+        tasks.push_back(each.tasks());
+        indices.push_back(index);
+      }
+      ++index;
+    }
+    LASTREF_TRY(ready, Tasks::wait_any(tasks, timeout));
+    return ready ? std::optional(indices[*ready]) : std::nullopt;
+  });
+}
 
 template <typename R>
 struct Completion {
@@ -309,6 +353,9 @@ class Pool {
   /// A pool in this membership of a tree, for tests with an Os of their own. Its workers call
   /// serve_worker with typed_functions.
   explicit Pool(Session session, PoolOptions options = {});
+  /// Futures stay valid. Calls of a pool that was moved from fail with invalid_argument.
+  Pool(Pool&& other) noexcept;
+  Pool& operator=(Pool&& other) noexcept;
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
   /// Makes unfinished tasks fail with operation_canceled, and ends the workers.
@@ -425,6 +472,7 @@ class Pool {
     return argument;
   }
 
+  Status check() const;
   Writer writer() const;
   Result<Tasks> begin(const TypedFunction& function,
                       std::optional<Writer> shared,
@@ -469,6 +517,7 @@ class Pool {
   }
 
   std::shared_ptr<backends::TaskPool> pool_;
+  bool was_moved_from_ = false;
 };
 
 }  // namespace lastref

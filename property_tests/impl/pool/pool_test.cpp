@@ -84,6 +84,10 @@ std::string variable(const std::string& name) {
 [[noreturn]] void hangs(int /*number*/) {
   pretend::hang();
 }
+int waits_for(const std::string& path) {
+  pretend::until([&] { return std::ifstream(path).good(); });
+  return 1;
+}
 
 /// Numbers from 0 on, without an end.
 struct Numbers {
@@ -191,6 +195,62 @@ TEST_F(Pools, have_futures_whose_result_is_taken_once_L2) {
   EXPECT_TRUE(future.wait_for(std::chrono::hours(1)));
   EXPECT_EQ(future.get().value(), 9);
   EXPECT_TRUE(failed_with(future.get(), std::errc::invalid_argument));
+}
+
+TEST_F(Pools, wait_for_any_of_several_futures_L2) {
+  std::vector<Future<int>> futures;
+  futures.push_back(two_workers().submit<waits_for>(folder.path("first")));
+  futures.push_back(pool->submit<waits_for>(folder.path("second")));
+  EXPECT_EQ(wait_any(futures, std::chrono::milliseconds(1)).value(), std::nullopt);
+  folder.write("second");
+  EXPECT_EQ(wait_any(futures).value(), 1U);
+  EXPECT_EQ(wait_any(futures, std::chrono::hours(1)).value(), 1U);
+  EXPECT_TRUE(futures[1].get());
+  folder.write("first");
+  EXPECT_EQ(wait_any(futures).value(), 0U);
+  EXPECT_TRUE(futures[0].get());
+  EXPECT_EQ(wait_any(futures).value(), std::nullopt);
+  folder.remove("first");
+  folder.remove("second");
+}
+
+TEST_F(Pools, report_futures_that_have_an_error_as_ready_L2) {
+  std::vector<Future<void>> futures;
+  futures.push_back(two_workers().submit<hangs>(0));
+  futures.push_back(pool->submit<hangs>(0));
+  futures[1].cancel();
+  EXPECT_EQ(wait_any(futures).value(), 1U);
+  Pool other(PoolOptions{.workers = -1});
+  futures.push_back(other.submit<hangs>(0));
+  EXPECT_FALSE(futures[1].get());
+  EXPECT_EQ(wait_any(futures).value(), 2U);
+  EXPECT_FALSE(futures[2].get());
+  pool.reset();
+  EXPECT_EQ(wait_any(futures).value(), 0U);
+}
+
+TEST_F(Pools, refuse_to_wait_for_futures_of_two_pools) {
+  Pool other({.workers = 1});
+  std::vector<Future<int>> futures;
+  futures.push_back(two_workers().submit<square>(1));
+  futures.push_back(other.submit<square>(2));
+  EXPECT_TRUE(failed_with(wait_any(futures), std::errc::invalid_argument));
+  EXPECT_EQ(futures[1].get().value(), 4);
+  EXPECT_EQ(wait_any(futures).value(), 0U);
+}
+
+TEST_F(Pools, can_be_moved_with_their_tasks_L6) {
+  auto future = two_workers().submit<waits_for>(folder.path("mark"));
+  Pool moved = *std::move(pool);
+  folder.write("mark");
+  EXPECT_TRUE(future.get());
+  folder.remove("mark");
+  EXPECT_EQ(moved.submit<square>(2).get().value(), 4);
+  EXPECT_TRUE(failed_with(pool->submit<square>(2).get(), std::errc::invalid_argument));
+  auto running = moved.submit<hangs>(0);
+  moved = Pool({.workers = 1});
+  EXPECT_TRUE(failed_with(running.get(), std::errc::operation_canceled));
+  EXPECT_EQ(moved.submit<square>(3).get().value(), 9);
 }
 
 TEST_F(Pools, have_futures_that_can_be_waited_for_and_cancelled_L6) {
