@@ -27,7 +27,7 @@ const RegisteredScenario registered([] {
           "releases it, and then the folder is removed too.",
       .rows = {"R7", "M3", "T9"},
       .roles = {{"root", send_and_stay_alive}, {"worker", worker}},
-      .possible_noise = {"the last process of the tree left 1 folder: "},
+      .possible_noise = {"the last process of the tree has ended: removing 1 folder: "},
   };
 });
 

@@ -112,7 +112,7 @@ const RegisteredScenario registered([] {
                          "reuses ",
                          "sends an array by value (shape (10), dtype <i4)"},
       // The root holds files until its end that are not released together with their views.
-      .possible_noise = {"the last process of the tree left 1 file: file:"},
+      .possible_noise = {"the last process of the tree has ended: removing 1 file: file:"},
   };
 });
 

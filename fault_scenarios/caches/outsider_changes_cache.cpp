@@ -157,7 +157,7 @@ const RegisteredScenario replaced_cache_is_left_alone([] {
       .rows = {"E4", "C6"},
       .roles = {{"root", root_of_a_replaced_file}, {"maker", maker_of_a_replaced_file}},
       .expected_noise = {"is left alone: it is not what was counted by that name"},
-      .possible_noise = {"the last process of the tree left"},
+      .possible_noise = {"the last process of the tree has ended: removing"},
       .outside_matrix = "if a process dies early, the outsider's file remains",
   };
 });

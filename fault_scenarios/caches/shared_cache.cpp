@@ -215,7 +215,7 @@ const RegisteredScenario cache_maker_is_killed([] {
       .roles = {{"root", root_of_a_maker}, {"maker", maker}},
       .parameters = {durable},
       // If the tracker learns of the maker's death after the root has left.
-      .possible_noise = {"the last process of the tree left 2 files"},
+      .possible_noise = {"the last process of the tree has ended: removing 2 files"},
   };
 });
 

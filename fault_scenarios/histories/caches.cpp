@@ -508,7 +508,7 @@ const RegisteredScenario registered([] {
       .roles = {{"root", play}, {"a", play}, {"b", play}, {"c", play}},
       .parameters = {history, durable},
       .possible_noise = {"the tracker was killed by signal 9; starting another",
-                         "the last process of the tree left",
+                         "the last process of the tree has ended: removing",
                          "gave up: ",
                          "is known by its name alone",
                          "left to the tracker"},

@@ -28,7 +28,7 @@ const RegisteredScenario registered([] {
       .rows = {"B9", "T5", "T9"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}, {"killer", killer}},
       // One worker may join, or open its array, only after the parent's death.
-      .possible_noise = {"the last process of the tree left",
+      .possible_noise = {"the last process of the tree has ended: removing",
                          "an unknown name",
                          "lastref worker: gave up"},
       .failing_operations = {"run"},

@@ -29,7 +29,7 @@ const RegisteredScenario registered([] {
       .rows = {"B5", "B9", "T1", "T5"},
       .roles = {{"root", root}, {"worker_1", work}, {"worker_2", work}, {"terminal", terminal}},
       // One worker may join, or open its array, only after the parent's death.
-      .possible_noise = {"the last process of the tree left",
+      .possible_noise = {"the last process of the tree has ended: removing",
                          "an unknown name",
                          "lastref worker: gave up"},
       .failing_operations = {"run"},

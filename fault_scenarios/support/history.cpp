@@ -426,7 +426,7 @@ bool HistoryPart::await_others() const {
 
 std::vector<std::string> noise_of_deaths() {
   return {"the tracker was killed by signal 9; starting another",
-          "the last process of the tree left",
+          "the last process of the tree has ended: removing",
           "gave up: ",
           "is known by its name alone",
           "holds an unknown name",

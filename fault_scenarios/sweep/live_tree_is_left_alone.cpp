@@ -44,7 +44,7 @@ const RegisteredScenario registered([] {
                 {"worker", worker},
                 {"sweeper_a", sweeper},
                 {"sweeper_b", sweeper}},
-      .possible_noise = {"the last process of the tree left 1 folder: "},
+      .possible_noise = {"the last process of the tree has ended: removing 1 folder: "},
   };
 });
 

@@ -41,7 +41,7 @@ const RegisteredScenario registered([] {
       .sentence = "While a folder of 2,000 files is being deleted, other processes are served.",
       .rows = {"T10", "T4"},
       .roles = {{"root", root}},
-      .expected_noise = {"the last process of the tree left 1 "},
+      .expected_noise = {"the last process of the tree has ended: removing 1 "},
       .outside_matrix = "it tests size and has too many sites",
       .is_long = true,
   };

@@ -34,11 +34,11 @@ const RegisteredScenario registered([] {
           "Each type is reported in one line, which has no space for all names.",
       .rows = {"T5", "T4", "E5"},
       .roles = {{"root", root}},
-      .expected_noise = {"the last process of the tree left 3 files: file:",
+      .expected_noise = {"the last process of the tree has ended: removing 3 files: file:",
                          " and 2 more",
-                         "the last process of the tree left 1 folder: folder:",
-                         "the last process of the tree left 1 semlock: semlock:",
-                         "the last process of the tree left 1 shm: shm:"},
+                         "the last process of the tree has ended: removing 1 folder: folder:",
+                         "the last process of the tree has ended: removing 1 semlock: semlock:",
+                         "the last process of the tree has ended: removing 1 shm: shm:"},
   };
 });
 

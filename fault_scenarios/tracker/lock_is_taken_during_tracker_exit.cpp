@@ -42,7 +42,7 @@ const RegisteredScenario registered([] {
           "nothing. No process waits for it indefinitely, whichever process dies.",
       .rows = {"T5", "T6"},
       .roles = {{"root", root}, {"late", late}},
-      .expected_noise = {"the last process of the tree left"},
+      .expected_noise = {"the last process of the tree has ended: removing"},
   };
 });
 

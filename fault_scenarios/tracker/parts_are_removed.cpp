@@ -243,7 +243,7 @@ Scenario ended_without(Part part) {
       .rows = {"T6", "M7"},
       .roles = {{"root", at_the_end(part)}},
       .expected_noise = {"were removed"},
-      .possible_noise = {"left 1 file"},
+      .possible_noise = {"removing 1 file"},
       .spoils_ledger = true,
   };
 }

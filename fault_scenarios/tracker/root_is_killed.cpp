@@ -58,8 +58,8 @@ const RegisteredScenario registered([] {
       .rows = {"T5", "T9"},
       .roles = {{"root", root}, {"client_a", client_a}, {"client_b", client_b}},
       // If all others have left before the tracker learns of the root's death.
-      .possible_noise = {"the last process of the tree left 1 file: file:",
-                         "the last process of the tree left 1 folder: folder:"},
+      .possible_noise = {"the last process of the tree has ended: removing 1 file: file:",
+                         "the last process of the tree has ended: removing 1 folder: folder:"},
   };
 });
 

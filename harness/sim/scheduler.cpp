@@ -101,7 +101,7 @@ void Scheduler::list_ready(bool may_stay) {
 }
 
 /// Wakes the actors with an expired deadline. Usually the clock advances only when no actor is
-/// ready; but one with time limits that are made to end early, or whose pauses fail, may poll
+/// ready; but one with time limits that are made to end early, or pauses that fail, may poll
 /// without end for what the others do. Only in a run that seems not to end: the kernel world has no
 /// such rule, and lists of answers have to mean the same there.
 bool Scheduler::expire() {

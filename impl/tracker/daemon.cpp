@@ -595,7 +595,7 @@ void Daemon::report_ledger_failure(const Resource& resource, const Error& why) n
 std::vector<std::string> Daemon::leftover_lines() const {
   std::vector<std::string> lines;
   for (const auto& [type, of_type] : core_.leftovers_by_type()) {
-    std::string line = "lastref tracker: the last process of the tree left " +
+    std::string line = "lastref tracker: the last process of the tree has ended: removing " +
                        std::to_string(of_type.size()) + " " + std::string(name_of(type)) +
                        (of_type.size() == 1 ? ":" : "s:");
     std::size_t told = 0;

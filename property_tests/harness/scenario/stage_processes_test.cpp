@@ -318,7 +318,7 @@ Status terminal_root(Stage& stage, bool ignores) {
 /// A scenario in which a child may be the last to die.
 Scenario deadly(std::string name, std::vector<Role> roles) {
   Scenario made = toy(std::move(name), std::move(roles));
-  made.possible_noise = {"the last process of the tree left"};
+  made.possible_noise = {"the last process of the tree has ended: removing"};
   return made;
 }
 

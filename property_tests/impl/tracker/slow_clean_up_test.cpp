@@ -82,7 +82,7 @@ TEST_F(SlowCleanUp, keeps_who_wants_the_name_again_until_it_is_gone_T10_E4) {
   folder_.write("name");
   let_rounds_pass();
   EXPECT_TRUE(folder_.exists("name"));
-  EXPECT_THAT(end(), HasSubstr("left 1 file: "));
+  EXPECT_THAT(end(), HasSubstr("removing 1 file: "));
   EXPECT_FALSE(folder_.exists("name"));
 }
 
@@ -107,7 +107,7 @@ TEST_F(SlowCleanUp, is_waited_for_at_the_end_of_the_tree_T5) {
   EXPECT_FALSE(folder_.exists("name"));
 }
 
-/// Steps as the tracker's loop does: waits for a message of the thread, or the due time. Returns how
+/// Steps as the loop of a tracker: waits for a message of the thread, or the due time. Returns how
 /// many names were cleaned up.
 std::size_t finish(os::Os& os, Cleaner& cleaner) {
   std::size_t ended = 0;
@@ -358,14 +358,14 @@ class Leavings : public pretend::TrackerInACopy {
 
 TEST_F(Leavings, that_fit_are_all_named_when_they_are_gone_E5_T5) {
   const std::string said = said_of(100);
-  EXPECT_THAT(said, HasSubstr("left 100 files: "));
+  EXPECT_THAT(said, HasSubstr("removing 100 files: "));
   EXPECT_EQ(said.find(" more"), std::string::npos);
   EXPECT_THAT(said, HasSubstr(folder_.path("99")));
 }
 
 TEST_F(Leavings, that_do_not_fit_are_counted_in_a_line_that_a_pipe_takes_at_once_E5) {
   const std::string said = said_of(2000);
-  EXPECT_THAT(said, HasSubstr("left 2000 files: "));
+  EXPECT_THAT(said, HasSubstr("removing 2000 files: "));
   EXPECT_THAT(said, HasSubstr(" more\n"));
   EXPECT_LE(said.size(), 4096U);
 }
