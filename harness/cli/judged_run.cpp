@@ -424,6 +424,7 @@ Json fields_of(const JudgedRun& run, const std::string& again) {
   json["perturbed_runs"] = run.perturbed_runs;
   json["seconds"] = watched.seconds;
   json["stops"] = watched.stops;
+  json["peak_memory"] = watched.peak_memory;
   json["perturbed"] = watched.perturbed;
   json["faults"] = Json::array();
   for (std::size_t at = 0; at < watched.struck.size(); ++at) {

@@ -82,7 +82,8 @@ class OneSweep final : public ProgramSweep {
     plan_ = warden::plan_sweep(points_,
                                {.folders = folders_,
                                 .to_fill = folders_to_fill(),
-                                .limits_processes = warden::limits_processes()});
+                                .limits_processes = warden::limits_processes(),
+                                .peak_memory = peak_memory_});
     choose_cells();
     std::cerr << text_of_plan() << std::flush;
     planned_ = seconds_now();
@@ -167,6 +168,9 @@ class OneSweep final : public ProgramSweep {
       return refusal_of(first);
     }
     points_ = points_in(first);
+    if (const Json& peak = member_of(first.report, "peak_memory"); peak.is_number_unsigned()) {
+      peak_memory_ = peak.get<std::uint64_t>();
+    }
     for (const Json& each : list_of(first.report, "left_behind")) {
       const std::string path = text_of(each, "path");
       const std::string pattern = pattern_of_point(path);
@@ -540,6 +544,7 @@ class OneSweep final : public ProgramSweep {
   bool is_private_ = false;  ///< Runs side by side share nothing.
   std::vector<std::string> folders_;
   std::vector<warden::Point> points_;
+  std::uint64_t peak_memory_ = 0;      ///< Of the first clean run, in bytes
   std::vector<std::string> products_;  ///< That must be as in a clean run
   warden::SweepPlan plan_;
   std::vector<std::size_t> chosen_;  ///< Cells

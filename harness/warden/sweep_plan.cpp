@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <functional>
@@ -74,6 +75,19 @@ bool starts_process(const Point& point) {
   return std::ranges::find(calls, point.call) != calls.end();
 }
 
+/// Two sizes at which a program that has had that many bytes lacks some. They are powers of two,
+/// which other runs and machines choose, too. Smaller ones are those of the loader.
+std::vector<std::uint64_t> address_spaces_below(std::uint64_t peak) {
+  constexpr std::uint64_t least = std::uint64_t{8} << 20U;
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t size = peak <= least ? 0 : std::bit_floor(peak - 1);
+       size >= least && sizes.size() < 2;
+       size /= 2) {
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
 /// Limits that are too low for most programs, but not for their loader.
 std::vector<std::string> world_faults(const std::vector<const Point*>& chosen,
                                       const SweptWorld& world) {
@@ -92,6 +106,11 @@ std::vector<std::string> world_faults(const std::vector<const Point*>& chosen,
   };
   if (is_any(fills_disk)) {
     faults.emplace_back("limit fsize=1k");
+  }
+  if (!chosen.empty()) {
+    for (const std::uint64_t bytes : address_spaces_below(world.peak_memory)) {
+      faults.push_back(fmt::format("limit as={}m", bytes >> 20U));
+    }
   }
   for (const std::string& folder : world.to_fill) {
     if (is_any([&](const Point& point) { return is_below(point.object, folder); })) {

@@ -37,7 +37,8 @@ struct SweptWorld {
   std::vector<std::string> folders;  ///< That matter: absolute, without a slash at the end
   /// Those of them that are empty and private, and may be made smaller
   std::vector<std::string> to_fill = {};
-  bool limits_processes = true;  ///< The kernel does not limit how many processes root has.
+  bool limits_processes = true;   ///< The kernel does not limit how many processes root has.
+  std::uint64_t peak_memory = 0;  ///< Bytes of address space in a clean run; 0: unknown
 };
 
 /// The frequent calls that a sweep watches as well.

@@ -89,6 +89,7 @@ class Watch {
   void refuse(const Notification& call, const ProcessSeen& who);
   void note_gone(std::uint64_t calls);
   void note_taken_back(const Notification& call);
+  void note_peak_memory(int process);
   void forgive_the_dead();
   void note_end(int process, int status);
   void note_crash(std::string role, int process, int status);
@@ -417,6 +418,13 @@ void Watch::note_gone(std::uint64_t calls) {
   stops_take_back_ = is_stopping;
 }
 
+void Watch::note_peak_memory(int process) {
+  constexpr std::uint64_t kibibyte = 1024;
+  const int peak = number_of_status(process, "VmPeak");  // In kB
+  watched_.peak_memory =
+      std::max(watched_.peak_memory, static_cast<std::uint64_t>(std::max(peak, 0)) * kibibyte);
+}
+
 /// A call no longer waits: its thread is dead or dying, or a signal interrupted it and it will be
 /// repeated.
 void Watch::note_taken_back(const Notification& call) {
@@ -511,6 +519,7 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
   if (!is_kept_out && (answer == faults.end() || injector_.lets_be_made(*answer))) {
     if (row.effect == Effect::ends) {
       roles_->ends(who->process);
+      note_peak_memory(who->process);
     }
     effects_.note(call, row, seen, *who);
   }

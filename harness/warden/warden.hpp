@@ -106,6 +106,8 @@ struct Watched {
   /// wake-ups; absent: not pinned.
   std::optional<int> processor = {};
   std::uint64_t stops = 0;  ///< Calls that stopped for the warden
+  /// Bytes of address space that any process has had, of those that ended by themselves
+  std::uint64_t peak_memory = 0;
   /// Calls that a signal interrupted while they waited. There the signal may act differently than
   /// in an unwatched program, so such a run has no verdict.
   std::uint64_t perturbed = 0;

@@ -290,6 +290,14 @@ TEST_F(SweepProcess, lists_its_faults_and_tries_each_as_it_is_listed) {
   EXPECT_THAT(said_, HasSubstr("INJECTED       limit nofile=4, during the whole run"));
 }
 
+TEST_F(SweepProcess, lists_limits_of_memory_that_a_program_exceeds) {
+  folder_.write("hoard", "open F, '>made'; $n = 200 << 20; $x = 'a' x $n; unlink 'made'");
+  ASSERT_EQ(run("run --sweep --list -- perl hoard"), 0) << said_;
+  EXPECT_THAT(said_, HasSubstr("fault   limit as=128m\n"));
+  EXPECT_EQ(run("run --fault 'limit as=128m' --private /tmp=overlay -- perl hoard"), 1) << said_;
+  EXPECT_THAT(said_, HasSubstr("/made (file), made by root/openat("));
+}
+
 TEST_F(SweepProcess, does_not_use_the_folder_of_another_one) {
   folder_.make_folder("out");
   folder_.write("out/diary", "dear");

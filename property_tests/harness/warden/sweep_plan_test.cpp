@@ -24,6 +24,7 @@ using testing::Contains;
 using testing::Each;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::IsSupersetOf;
 using testing::Not;
 using testing::ResultOf;
 using testing::SizeIs;
@@ -169,10 +170,28 @@ TEST(SweepPlan, has_limits_that_can_matter) {
                           "private /tmp=4k",
                           "private /tmp=1m,1"));
   world.limits_processes = false;
+  world.peak_memory = (std::uint64_t{128} << 20U) + 1;
   const std::vector<std::string> texts = plan_sweep(points, world).texts();
   EXPECT_THAT(texts, Not(Contains("limit nproc=1")));
+  EXPECT_THAT(texts, IsSupersetOf({"limit as=128m", "limit as=64m"}));
   EXPECT_EQ(texts.back(), "private /tmp=1m,1");
   EXPECT_THAT(texts, Each(ResultOf(is_fault, true)));
+}
+
+TEST(SweepPlan, limits_memory_below_that_of_a_clean_run_if_it_is_more_than_a_loader_needs) {
+  const std::vector<Point> points = {point("root", "openat", "/tmp/a")};
+  const auto limits = [&](std::uint64_t mebibytes) {
+    std::vector<std::string> all =
+        plan_sweep(points, {.folders = folders.folders, .peak_memory = mebibytes << 20U})
+            .of_whole_runs;
+    std::erase_if(all, [](const std::string& each) { return !each.starts_with("limit as="); });
+    return all;
+  };
+  EXPECT_THAT(limits(0), IsEmpty());
+  EXPECT_THAT(limits(8), IsEmpty());
+  EXPECT_THAT(limits(9), ElementsAre("limit as=8m"));
+  EXPECT_THAT(limits(64), ElementsAre("limit as=32m", "limit as=16m"));
+  EXPECT_THAT(limits(100), ElementsAre("limit as=64m", "limit as=32m"));
 }
 
 TEST(SweepPlan, draws_one_fault_of_each_point_before_a_second_one) {
