@@ -129,6 +129,7 @@ class FolderStore final : public EntryStore {
   os::PerProcess<LocksHere> locks_;
   std::atomic<std::uint64_t> count_ = 0;
   std::atomic<std::uint64_t> size_ = 0;
+  std::atomic<bool> has_warned_ = false;
 };
 
 Result<std::shared_ptr<KeyLocks>> FolderStore::locks() {
@@ -300,7 +301,12 @@ void FolderStore::note_use(os::Fd file, std::uint64_t last_use) noexcept {
     LASTREF_TRY(index, read_index(os_, locks->file(), path_of(index_name)));
     return index && last_use < index->stores ? write_last_use(os_, file, index->stores) : ok();
   };
-  static_cast<void>(os::within_memory("a cache", act));
+  const Status noted = os::within_memory("a cache", act);
+  if (!noted && !has_warned_.exchange(/*value=*/true)) {
+    os::report_quietly(os_, [&] {
+      return "lastref cache: entries may be evicted too early: " + describe(noted.error());
+    });
+  }
 }
 
 Result<std::optional<EntryBytes>> FolderStore::find(os::Bytes key) {

@@ -39,7 +39,7 @@ bool is_held_elsewhere(const Status& locked) {
 Result<std::shared_ptr<KeyLocks>> KeyLocks::open(os::Os& os, const std::string& path) {
   LASTREF_TRY(file, open_or_create(os, path));
   LASTREF_TRY(status, os.status(file.get()));
-  const auto made = std::make_shared<KeyLocks>(os, std::move(file));
+  const auto made = std::make_shared<KeyLocks>(os, path, std::move(file));
   os::ProcessObjects& objects = os.objects();
   const os::MonitorLock held(objects.monitor());
   std::erase_if(objects.shared_locks, [](const auto& each) { return each.second.expired(); });
@@ -55,16 +55,15 @@ Result<KeyLocks::Held> KeyLocks::lock(std::uint64_t number) {
   const os::Pid thread = os_.thread_id();
   {
     const os::MonitorLock guard(*monitor_);
-    for (auto other = threads_.find(number); other != threads_.end();
-         other = threads_.find(number)) {
-      if (other->second == thread) {
+    for (auto other = uses_.find(number); other != uses_.end(); other = uses_.find(number)) {
+      if (other->second.thread == thread) {
         return failure(std::errc::resource_deadlock_would_occur,
                        "the value of a key is requested while this thread computes it");
       }
       os_.hit(Probe::key_awaited_in_process);
       monitor_->wait();
     }
-    threads_.emplace(number, thread);
+    uses_.emplace(number, Use{.thread = thread});
   }
   Held held(shared_from_this(), number);
   int contradictions = 0;
@@ -90,7 +89,7 @@ Result<std::optional<KeyLocks::Held>> KeyLocks::try_lock(std::uint64_t number) {
   const os::Pid thread = os_.thread_id();
   {
     const os::MonitorLock guard(*monitor_);
-    if (!threads_.emplace(number, thread).second) {
+    if (!uses_.emplace(number, Use{.thread = thread}).second) {
       return std::optional<Held>();
     }
   }
@@ -101,15 +100,12 @@ Result<std::optional<KeyLocks::Held>> KeyLocks::try_lock(std::uint64_t number) {
 
 Result<bool> KeyLocks::lock_byte(std::uint64_t number) {
   const os::MonitorLock guard(*monitor_);
-  // Other processes wait for these, perhaps with the lock that this one would wait for.
-  for (; !stuck_.empty(); stuck_.pop_back()) {
-    LASTREF_CHECK(file_.unlock(stuck_.back()));
-  }
   Status locked = file_.lock(number);
   if (is_held_elsewhere(locked)) {
     return false;
   }
   LASTREF_CHECK(std::move(locked));
+  uses_.find(number)->second.is_locked = true;
   return true;
 }
 
@@ -123,14 +119,27 @@ void KeyLocks::unlock(std::uint64_t number) noexcept {
     unlocked = file_.unlock(number);
   }
   if (!unlocked) {
-    static_cast<void>(os::had_memory([&] { stuck_.push_back(number); }));
+    is_stuck_ = true;
     os::report_quietly(os_, [&] {
-      return "lastref cache: other processes wait for a lock until this one ends: " +
+      return "lastref cache: other processes wait for a lock until this one has none: " +
              describe(unlocked.error());
     });
   }
-  threads_.erase(number);
+  uses_.erase(number);
+  const bool has_none =
+      std::ranges::none_of(uses_, [](const auto& each) { return each.second.is_locked; });
+  if (is_stuck_ && has_none) {
+    is_stuck_ = !drop_all();
+  }
   monitor_->notify_all();
+}
+
+/// Closing any descriptor of a file drops all record locks that the process has in it. fcntl(2)
+Status KeyLocks::drop_all() noexcept {
+  return os::within_memory("a lock", [&]() -> Status {
+    LASTREF_TRY(other, os::open_file(os_, path_, {}));
+    return other.close();
+  });
 }
 
 }  // namespace lastref::cache

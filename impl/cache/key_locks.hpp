@@ -14,7 +14,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <lastref/error.hpp>
 #include <lastref/os.hpp>
@@ -69,23 +68,35 @@ class KeyLocks : public std::enable_shared_from_this<KeyLocks> {
   bool is_here() const noexcept { return os_.process_token() == token_; }
 
   /// For `open`.
-  KeyLocks(os::Os& os, tracker::LockFile file)
-      : os_(os), token_(os.process_token()), file_(std::move(file)), monitor_(os.make_monitor()) {}
+  KeyLocks(os::Os& os, std::string path, tracker::LockFile file)
+      : os_(os),
+        token_(os.process_token()),
+        path_(std::move(path)),
+        file_(std::move(file)),
+        monitor_(os.make_monitor()) {}
   KeyLocks(const KeyLocks&) = delete;
   KeyLocks& operator=(const KeyLocks&) = delete;
   ~KeyLocks() = default;
 
  private:
+  /// What a thread of this process holds or requests.
+  struct Use {
+    os::Pid thread = 0;
+    bool is_locked = false;
+  };
+
   /// Whether this process locked the byte, which no thread of it has.
   Result<bool> lock_byte(std::uint64_t number);
   void unlock(std::uint64_t number) noexcept;
+  Status drop_all() noexcept;
 
   os::Os& os_;
   std::uint64_t token_;
+  std::string path_;
   tracker::LockFile file_;
   std::unique_ptr<os::Monitor> monitor_;
-  std::map<std::uint64_t, os::Pid> threads_;  // that hold or request a number
-  std::vector<std::uint64_t> stuck_;          // could not be unlocked
+  std::map<std::uint64_t, Use> uses_;  // by number
+  bool is_stuck_ = false;              // A number that no thread holds could not be unlocked.
 };
 
 }  // namespace lastref::cache

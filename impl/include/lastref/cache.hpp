@@ -387,9 +387,12 @@ class Cache<K, V>::Iterator {
 
   Iterator() = default;
   explicit Iterator(std::shared_ptr<cache::EntryStore> store) : store_(std::move(store)) {
-    auto names = store_->names();
+    auto names = result_within_memory("entries", [&]() -> Result<Names> {
+      LASTREF_TRY(all, store_->names());
+      return std::make_shared<const std::vector<std::string>>(std::move(all));
+    });
     if (names) {
-      names_ = std::make_shared<const std::vector<std::string>>(*std::move(names));
+      names_ = *std::move(names);
       ++*this;
     } else {
       store_->report(names.error());
@@ -401,7 +404,7 @@ class Cache<K, V>::Iterator {
   Iterator& operator++() {
     current_.reset();
     while (!current_ && next_ < names_->size()) {
-      auto read = entry_at(next_++);
+      auto read = result_within_memory("an entry", [&] { return entry_at(next_++); });
       if (!read) {
         store_->report(read.error());
       } else {
@@ -414,6 +417,8 @@ class Cache<K, V>::Iterator {
   bool operator==(std::default_sentinel_t /*end*/) const noexcept { return !current_; }
 
  private:
+  using Names = std::shared_ptr<const std::vector<std::string>>;
+
   Result<std::optional<value_type>> entry_at(std::size_t index) {
     LASTREF_TRY(entry, store_->entry_named((*names_)[index]));
     if (!entry) {
@@ -425,7 +430,7 @@ class Cache<K, V>::Iterator {
   }
 
   std::shared_ptr<cache::EntryStore> store_;
-  std::shared_ptr<const std::vector<std::string>> names_;
+  Names names_;
   std::size_t next_ = 0;
   std::optional<value_type> current_;
 };

@@ -13,8 +13,9 @@
 // - If a worker dies, or a task exceeds its timeout, that task fails alone, and its worker is
 //   replaced. A task that is retried may have had effects before. No other task is called twice.
 // - Tasks of less than a millisecond and without a timeout are sent ahead, a few of one call for
-//   each worker. They wait for the task before them, even if it takes long. Others are not: many
-//   tasks of microseconds are faster in one `map` than with a `submit` or a timeout for each.
+//   each worker, while more wait than there are workers. They wait for the task before them, even
+//   if it takes long. Others are not: many tasks of microseconds are faster in one `map` than with
+//   a `submit` or a timeout for each.
 // - A state is loaded by the first task of a worker that takes it, within that task's timeout.
 // - A pool in a worker calls its functions in threads of that worker, as many as `workers` says. By
 //   default it has none, and the thread that adds a task calls its function; so do all pools in
@@ -182,13 +183,15 @@ class Future {
   ///                 invalid_argument: the result was taken already; of the start of the pool.
   Result<R> get() {
     is_taken_ = true;
-    if (error_) {
-      return result_within_memory("a future", [&]() -> Result<R> { return failure(*error_); });
-    }
-    if (auto finished = tasks_->next()) {
+    auto finished = error_ ? std::nullopt : tasks_->next();
+    if (finished) {
       return result_of<R>(*finished);
     }
-    return failure(std::errc::invalid_argument, "the result of a task that was taken already");
+    return result_within_memory("a future", [&]() -> Result<R> {
+      return error_ ? failure(*error_)
+                    : failure(std::errc::invalid_argument,
+                              "the result of a task that was taken already");
+    });
   }
 
   /// Waits up to `timeout`, and returns whether `get` would return at once.
