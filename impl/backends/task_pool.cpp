@@ -656,6 +656,9 @@ void TaskPool::expire() {
     if (lane.closed_at && now >= *lane.closed_at + exit_grace) {
       kill(lane, error_about(std::errc::broken_pipe, "it closed its pipe"));
     }
+    if (lane.is_done() && now >= lane.front_since + leave_timeout) {
+      kill(lane, error_about(std::errc::stream_timeout, "it did not exit"));
+    }
     const TaskGroup* const group = lane.running();
     if (group == nullptr || lane.fate) {
       continue;
@@ -681,6 +684,9 @@ std::optional<std::chrono::nanoseconds> TaskPool::timeout() {
   for (const Lane& lane : lanes_) {
     if (lane.closed_at && !lane.fate) {
       include(*lane.closed_at + exit_grace);
+    }
+    if (lane.is_done() && !lane.fate) {
+      include(lane.front_since + leave_timeout);
     }
     const TaskGroup* const group = lane.running();
     if (group != nullptr && !lane.fate && group->options.timeout) {
@@ -710,7 +716,7 @@ const TaskGroup* TaskPool::Lane::running() const noexcept {
              : in_flight.front().task.front().group.get();
 }
 
-bool TaskPool::Lane::can_take(const TaskGroup& next) const noexcept {
+bool TaskPool::Lane::can_take(const TaskGroup& next, bool sends_ahead) const noexcept {
   const auto is_last_of_next = [&] {
     const auto last = std::ranges::find_if(in_flight.rbegin(),
                                            in_flight.rend(),
@@ -718,14 +724,15 @@ bool TaskPool::Lane::can_take(const TaskGroup& next) const noexcept {
     return last == in_flight.rend() || last->task.front().group.get() == &next;
   };
   const std::size_t has = tasks();
-  return is_open() && (has == 0 || (has < depth && !next.options.timeout && is_last_of_next()));
+  return is_open() &&
+         (has == 0 || (sends_ahead && has < depth && !next.options.timeout && is_last_of_next()));
 }
 
 /// The worker with the fewest tasks that can take one of this group.
-TaskPool::Lane* TaskPool::free_lane_for(const TaskGroup& group) {
+TaskPool::Lane* TaskPool::free_lane_for(const TaskGroup& group, bool sends_ahead) {
   Lane* free = nullptr;
   for (Lane& lane : lanes_) {
-    if (lane.can_take(group) && (free == nullptr || lane.tasks() < free->tasks())) {
+    if (lane.can_take(group, sends_ahead) && (free == nullptr || lane.tasks() < free->tasks())) {
       free = &lane;
     }
   }
@@ -739,23 +746,28 @@ void TaskPool::hand_out() {
   }
   for (;;) {
     TaskList one;
+    bool sends_ahead = false;
     {
       const os::MonitorLock held(*monitor_);
       ahead_ = ahead;
       if (queue_.empty()) {
         return;
       }
+      sends_ahead = queue_.size() > workers_;
       one.splice(one.end(), queue_, queue_.begin());
       --one.front().group->queued;
     }
-    Lane* lane = free_lane_for(*one.front().group);
+    Lane* lane = free_lane_for(*one.front().group, sends_ahead);
     // A worker that is to leave works until it has answered its last task.
     const auto working =
         static_cast<std::size_t>(std::ranges::count_if(lanes_, [](const Lane& each) {
           return each.is_open() || (each.is_leaving && each.tasks() > 0);
         }));
     Status started = ok();
-    if ((lane == nullptr || lane->tasks() > 0) && working < workers_) {
+    // No more are about to exit than there are workers, however long that takes.
+    const auto done = static_cast<std::size_t>(std::ranges::count_if(
+        lanes_, [](const Lane& each) { return each.is_done() && !each.fate; }));
+    if ((lane == nullptr || lane->tasks() > 0) && working < workers_ && done < workers_) {
       started = start_lane();
       lane = started ? &lanes_.back() : lane;
     }

@@ -109,13 +109,15 @@ class TaskPool {
         : group(std::move(its_group)), number(its_number) {}
     WorkerProcess& worker() { return *group.workers().front(); }
     bool is_open() const noexcept { return !is_leaving && !fate && !closed_at; }
+    /// It is to exit, and has answered its last task.
+    bool is_done() const noexcept { return is_leaving && in_flight.empty(); }
     std::size_t tasks() const noexcept;
     /// The group of the task that runs; null: none runs, or a message comes before it.
     const TaskGroup* running() const noexcept;
-    /// Tasks are sent ahead only to tasks of the same call without a timeout. A cancelled task, or
-    /// one that exceeds its timeout, may be over just before its worker is killed. Then the task
-    /// after it may have begun, and would run twice.
-    bool can_take(const TaskGroup& next) const noexcept;
+    /// Tasks are sent ahead only if more wait than there are workers, and to tasks of the same call
+    /// without a timeout. A cancelled task, or one that exceeds its timeout, may be over just before
+    /// its worker is killed. Then the task after it may have begun, and would run twice.
+    bool can_take(const TaskGroup& next, bool sends_ahead) const noexcept;
 
     std::optional<std::uint64_t> result_number(const Reduction& reduction) const;
 
@@ -174,7 +176,7 @@ class TaskPool {
   Status start_nested_thread();
   void end_nested();
   void report_fewer(const Error& reason);
-  Lane* free_lane_for(const TaskGroup& group);
+  Lane* free_lane_for(const TaskGroup& group, bool sends_ahead);
   void give(Lane& lane, TaskList one);
   Status send(Lane& lane, const std::string& function, ArgumentList& arguments, Flight& flight);
   Status send_results_path(Lane& lane);

@@ -13,8 +13,6 @@
 namespace lastref::backends {
 namespace {
 
-/// A worker that exits normally only has to release its references.
-constexpr std::chrono::seconds leave_timeout{5};
 constexpr std::chrono::milliseconds look_again{10};
 
 }  // namespace
@@ -141,8 +139,9 @@ bool WorkerGroup::wait_for_deaths(std::chrono::nanoseconds timeout, int polls) n
 void WorkerGroup::end(bool kills) noexcept {
   const os::Limits& limits = os::limits_of(*os_);
   for (const auto& worker : workers_) {
-    // A process outside the pool may have the pipe open; then the worker does not see its end.
-    if (!kills && !worker->is_retired) {
+    // A process outside the pool may have the pipe open; then the worker does not see its end. One
+    // that has closed its end is about to exit.
+    if (!kills && !worker->is_retired && worker->jobs.fd() != os::Fd::none) {
       // If there is no memory for the message, the worker exits at the end of the pipe.
       static_cast<void>(os::had_memory([&] {
         worker->jobs.post(MessageKind::leave, {}, {});

@@ -17,6 +17,9 @@ namespace lastref::backends {
 
 class Job;
 
+/// A worker that exits normally only has to release its references.
+inline constexpr std::chrono::seconds leave_timeout{5};
+
 struct WorkerProcess {
   os::Pid pid = 0;
   os::UniqueFd process;
