@@ -10,6 +10,7 @@
 
 #include <lastref/probe.hpp>
 
+#include "harness/choice/choices.hpp"
 #include "harness/explore/ambient_runs.hpp"
 #include "harness/explore/compared_world.hpp"
 #include "harness/explore/jobs.hpp"
@@ -234,8 +235,10 @@ ParameterValues Campaign::draw_parameters(std::size_t index, std::size_t random_
   if (!options_.draws_parameters) {
     return usual;
   }
+  std::uint64_t values = options_.seed;
+  values = next_random(values) + random_run;
   ParameterValues drawn = harness::draw_parameters(
-      scenario(index).parameters, options_.parameters, options_.seed + random_run);
+      scenario(index).parameters, options_.parameters, next_random(values));
   report_.runs_with_drawn_values += drawn == usual ? 0U : 1U;
   for (const ParameterValue& each : drawn) {
     const bool is_listed = !has_text(scenario(index).parameters, {each});  // Of those there are.

@@ -9,14 +9,24 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "harness/explore/site_matrix.hpp"
 #include "harness/scenario/fault.hpp"
 
 namespace lastref::harness {
+
+/// The calls of one run, by their moments.
+struct CrossedMoments {
+  struct Place {
+    std::uint64_t weight = 0;
+    std::vector<std::size_t> crossings = {};  ///< Indices
+  };
+  std::vector<Crossing> crossings = {};
+  std::vector<Place> places = {};
+};
 
 class FaultDraw {
  public:
@@ -27,19 +37,28 @@ class FaultDraw {
   /// A fault of the scenario; none if it has none. Depends on the matrices that are known.
   std::optional<Fault> draw(std::size_t scenario, std::uint64_t& chance) const;
 
+  /// To draw faults at the calls of a run that is unlike the clean ones. A moment that few
+  /// scenarios have, or none, is drawn more often.
+  CrossedMoments moments_in(std::vector<Crossing> crossings) const;
+  static std::optional<Fault> draw(const CrossedMoments& of_run, std::uint64_t& chance);
+
  private:
+  using Kinds = std::array<std::vector<Fault>, 3>;  ///< Deaths, errors, others
+
   /// The faults of a scenario at one moment.
   struct Place {
     std::size_t moment = 0;
     bool is_allocation = false;
-    std::array<std::vector<Fault>, 3> kinds;  ///< Deaths, errors, others
+    Kinds kinds;
   };
 
-  std::uint64_t weight_of(const Place& place) const noexcept;
+  static std::uint64_t weight_of(bool is_allocation, std::uint64_t scenarios) noexcept;
+  /// One of a kind that is drawn first.
+  static std::optional<Fault> draw(const Kinds& kinds, std::uint64_t& chance);
 
-  std::map<Moment, std::size_t> moments_;
-  std::vector<std::uint64_t> scenarios_;    ///< By moment: how many have it
-  std::vector<std::vector<Place>> places_;  ///< By scenario
+  std::unordered_map<std::uint64_t, std::size_t> moments_;  ///< By their hash
+  std::vector<std::uint64_t> scenarios_;                    ///< By moment: how many have it
+  std::vector<std::vector<Place>> places_;                  ///< By scenario
 };
 
 }  // namespace lastref::harness

@@ -41,6 +41,25 @@ constexpr std::uint64_t texts_in_turn = 200;
 /// rest of a run is often short.
 constexpr std::uint64_t kinds_of_run = 8;
 
+/// So many runs with a text each, without faults, are followed by one more with each of the texts,
+/// and faults at calls that the first one has made: those of the clean run are of another text. As
+/// many, as several worlds have their runs side by side.
+constexpr std::uint64_t texts_at_a_time = 8;
+/// One of so many first runs shows its allocations as well, which takes longer.
+constexpr std::uint64_t one_shows_allocations = 4;
+
+/// Which of them a drawn run is.
+struct TextRun {
+  explicit TextRun(std::uint64_t number)
+      : slot(number % texts_at_a_time),
+        text(number / (2 * texts_at_a_time) * texts_at_a_time + slot),
+        is_first(number % (2 * texts_at_a_time) < texts_at_a_time) {}
+
+  std::uint64_t slot;
+  std::uint64_t text;
+  bool is_first;
+};
+
 /// Violations of one claim in one scenario that are shrunk and reported: texts that differ in each
 /// run would make them all distinct.
 constexpr std::ptrdiff_t shapes_max = 4;
@@ -58,6 +77,12 @@ struct Quarry {
   std::uint64_t random_runs = 0;
   std::unordered_set<std::uint64_t> orders;
   std::set<std::string> fingerprints;  ///< Of all findings, before and after they were shrunk
+  /// What the last first runs with a text have crossed.
+  struct Text {
+    std::uint64_t number = 0;
+    CrossedMoments moments = {};
+  };
+  std::array<Text, texts_at_a_time> texts = {};
 };
 
 /// A run that was given to a world.
@@ -127,6 +152,7 @@ class Hunt {
   }
   void restore(const HuntState& state);
   void repeat_clean_runs();
+  void repeat(std::vector<Job> jobs, const std::function<void(const Done&)>& learn);
   HuntState state() const;
   void save();
   std::optional<Job> next();
@@ -136,6 +162,17 @@ class Hunt {
   Job clean_job(std::size_t index) const;
   Job job_of(const HuntState::UnderWay& run, std::optional<PolicyName> policy) const;
   Plan draw(std::size_t index, std::uint64_t number, std::optional<PolicyName> policy) const;
+  std::optional<Fault> draw_fault(std::size_t index,
+                                  std::uint64_t number,
+                                  std::uint64_t& chance) const;
+  bool draws_text(const Quarry& quarry) const {
+    return options_.draws_parameters && has_form(*quarry.scenario);
+  }
+  /// Whether each text has two runs, the second one with faults.
+  bool repeats_texts(const Quarry& quarry) const {
+    return options_.has_faults && draws_text(quarry) && quarry.scenario->in_matrix();
+  }
+  void learn_text(Quarry& quarry, std::uint64_t number, const Outcome& first);
   PolicyName draw_policy(std::uint64_t& chance) const;
   bool is_new(const Job& job, const Outcome& outcome);
   void learn(std::size_t index, const Outcome& clean);
@@ -180,20 +217,40 @@ void Hunt::restore(const HuntState& state) {
   }
 }
 
-/// Those of the hunt that is continued, for what they show.
+/// Those of the hunt that is continued, for what they show; and the first runs of texts.
 void Hunt::repeat_clean_runs() {
-  std::size_t index = 0;
+  std::vector<Job> clean;
+  for (std::size_t index = 0; index < quarries_.size(); ++index) {
+    if (quarries_[index].is_known) {
+      clean.push_back(clean_job(index));
+    }
+  }
+  repeat(std::move(clean), [this](const Done& done) { learn(done.job.scenario, done.outcome); });
+  std::vector<Job> first;
+  for (std::size_t index = 0; index < quarries_.size(); ++index) {
+    const std::uint64_t runs = quarries_[index].random_runs;
+    const std::uint64_t begin = runs - runs % (2 * texts_at_a_time);
+    const std::uint64_t end = std::min(runs, begin + texts_at_a_time);
+    for (std::uint64_t number = begin; repeats_texts(quarries_[index]) && number < end; ++number) {
+      first.push_back(job_of({.scenario = index, .index = number}, std::nullopt));
+      first.back().number = number;
+    }
+  }
+  repeat(std::move(first), [this](const Done& done) {
+    learn_text(quarries_[done.job.scenario], done.job.number, done.outcome);
+  });
+}
+
+void Hunt::repeat(std::vector<Job> jobs, const std::function<void(const Done&)>& learn) {
+  std::size_t next = 0;
   run_jobs(
       worlds_,
       {.next = [&]() -> std::optional<Job> {
-         while (index < quarries_.size() && !quarries_[index].is_known) {
-           ++index;
-         }
-         return index == quarries_.size() ? std::nullopt : std::optional(clean_job(index++));
+         return next == jobs.size() ? std::nullopt : std::optional(jobs[next++]);
        },
        .scenario_of = [this](std::size_t at) -> const Scenario& { return *quarries_[at].scenario; },
        .is_new = [](const Job&, const Outcome&) { return false; },
-       .done = [this](Done&& done) { learn(done.job.scenario, done.outcome); }});
+       .done = [&](Done&& done) { learn(done); }});
 }
 
 HuntState Hunt::state() const {
@@ -304,6 +361,9 @@ Job Hunt::job_of(const HuntState::UnderWay& run, std::optional<PolicyName> polic
     job.plan.parameters = unusual(quarry.scenario->parameters, options_.parameters);
   } else {
     job.plan = draw(run.scenario, run.index, policy);
+    const TextRun text(run.index);
+    job.plan.wants_crossings = repeats_texts(quarry) && text.is_first;
+    job.plan.wants_allocations = job.plan.wants_crossings && text.slot % one_shows_allocations == 0;
   }
   job.plan.wants_estimate = true;
   return job;
@@ -321,8 +381,7 @@ bool Hunt::takes_deviation(const Quarry& quarry) const {
   const double deviations = promise(quarry.orders_of_deviations, quarry.deviations_given);
   const double draws =
       promise(quarry.orders.size() - quarry.orders_of_deviations, quarry.random_runs);
-  const bool has_text = options_.draws_parameters && has_form(*quarry.scenario);
-  const double most = has_text ? 0.25 : 0.5;
+  const double most = draws_text(quarry) ? 0.25 : 0.5;
   std::uint64_t chance = options_.seed ^ given_;
   return draw_fraction(chance) < std::clamp(deviations / (deviations + draws), 0.1, most);
 }
@@ -335,26 +394,57 @@ Plan Hunt::draw(std::size_t index, std::uint64_t number, std::optional<PolicyNam
   plan.seed = next_random(chance);
   plan.estimate = quarry.estimate;
   const std::uint64_t kind = next_random(chance) % kinds_of_run;
-  const std::size_t faults = kind < kinds_of_run / 2 ? 0 : kind < kinds_of_run - 1 ? 1 : 2;
+  const TextRun text(number);
+  const bool has_two = repeats_texts(quarry);
+  const bool is_first = has_two && text.is_first;
+  const std::uint64_t without = has_two ? 1 : kinds_of_run / 2;
+  const std::uint64_t with_two = has_two ? 2 : 1;
+  const std::size_t faults = is_first || kind < without       ? 0
+                             : kind < kinds_of_run - with_two ? 1
+                                                              : 2;
   for (std::size_t each = 0; each < faults; ++each) {
-    const std::optional<Fault> fault = faults_.draw(index, chance);
+    const std::optional<Fault> fault = draw_fault(index, number, chance);
     if (fault && std::ranges::find(plan.faults, *fault) == plan.faults.end()) {
       plan.faults.push_back(*fault);
     }
   }
+  // Not the sum of seed and number: the next seed would draw the same values, one run later.
+  std::uint64_t values = options_.seed;
+  values = next_random(values) + (has_two ? text.text : number);
+  values = next_random(values);
   // The draws themselves decide about a text, of which there are more than of all others.
   const bool is_usual = next_random(chance) % 2 == 0 && !has_form(*quarry.scenario);
   const bool has_usual = is_usual || !options_.draws_parameters;
-  plan.parameters =
-      has_usual ? unusual(quarry.scenario->parameters, options_.parameters)
-                : draw_parameters(
-                      quarry.scenario->parameters, options_.parameters, options_.seed + number);
+  plan.parameters = has_usual
+                        ? unusual(quarry.scenario->parameters, options_.parameters)
+                        : draw_parameters(quarry.scenario->parameters, options_.parameters, values);
   if (policy) {
     plan.policy = *policy;
     return plan;
   }
-  plan.policy = draw_policy(chance);
+  // A first run is made again when a hunt is continued, which does not know what was drawn.
+  plan.policy =
+      is_first ? options_.policies[text.text % options_.policies.size()] : draw_policy(chance);
   return plan;
+}
+
+/// At a call of the same text, if its first run is over.
+std::optional<Fault> Hunt::draw_fault(std::size_t index,
+                                      std::uint64_t number,
+                                      std::uint64_t& chance) const {
+  const Quarry& quarry = quarries_[index];
+  const TextRun run(number);
+  const Quarry::Text& text = quarry.texts.at(run.slot);
+  const bool is_known =
+      repeats_texts(quarry) && text.number == run.text && !text.moments.places.empty();
+  return is_known ? FaultDraw::draw(text.moments, chance) : faults_.draw(index, chance);
+}
+
+void Hunt::learn_text(Quarry& quarry, std::uint64_t number, const Outcome& first) {
+  std::vector<Crossing> all = first.crossings;
+  all.insert(all.end(), first.allocations.begin(), first.allocations.end());
+  quarry.texts.at(TextRun(number).slot) = {.number = TextRun(number).text,
+                                           .moments = faults_.moments_in(std::move(all))};
 }
 
 /// By what each has found per run. Also the least successful one keeps a share: new orders are few
@@ -413,8 +503,8 @@ void Hunt::learn(std::size_t index, const Outcome& clean) {
   quarry.estimate = clean.estimate;
   quarry.deviations = deviations_of(clean, options_.seed);
   results_.scenarios[index].deviations.total = quarry.deviations.size();
-  const bool draws_text = options_.draws_parameters && has_form(*quarry.scenario);
-  quarry.runs_in_turn = draws_text ? texts_in_turn : runs_in_turn_of(quarry.deviations.size());
+  quarry.runs_in_turn =
+      draws_text(quarry) ? texts_in_turn : runs_in_turn_of(quarry.deviations.size());
   if (options_.has_faults && quarry.scenario->in_matrix()) {
     std::vector<Crossing> all = clean.crossings;
     all.insert(all.end(), clean.allocations.begin(), clean.allocations.end());
@@ -458,6 +548,8 @@ void Hunt::account(const Done& done) {
   row.seconds += done.seconds;
   if (done.job.phase == CampaignPhase::clean) {
     learn(done.job.scenario, done.outcome);
+  } else if (done.job.plan.wants_crossings) {
+    learn_text(quarry, under_way_.at(done.job.number).run.index, done.outcome);
   }
   row.deviations.executed += done.job.phase == CampaignPhase::matrix ? 1U : 0U;
   const std::size_t before = quarry.orders.size();

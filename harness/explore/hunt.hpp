@@ -9,9 +9,11 @@
 //
 // Run `number` of a seed is always of the same scenario. Whether it is a deviation, and which
 // policy it has, depends on the runs before it. Drawn run `n` of a scenario always has the same
-// parameters, and the same faults once the clean runs of all scenarios are over. Each violation is
-// reported with the answers that repeat it. Violations with the same fingerprint are reported once,
-// and at most a few of one claim.
+// parameters, and the same faults once the clean runs of all scenarios are over. Of a scenario with
+// a text, such as a history, each drawn text has two runs: one without faults, and one with faults
+// at calls that the first one has made, if that is over. Each violation is reported with the
+// answers that repeat it. Violations with the same fingerprint are reported once, and at most a few
+// of one claim.
 //
 // A hunt can be continued from its state: see hunt_state.hpp.
 #pragma once

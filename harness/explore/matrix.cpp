@@ -48,15 +48,20 @@ bool is_started_again(const Site& site) {
   return role == tracker_role || role.starts_with(worker_role);
 }
 
+/// A socket that stays full is not reported as writable, and one without a message not as readable.
+bool passes(const Site& site, int error) {
+  const bool is_of_socket = site.name == name_of(Call::send) || site.name == name_of(Call::receive);
+  return error == EINTR || (error == EAGAIN && is_of_socket);
+}
+
 bool can_last(FaultDuration duration, const Site& site, int error) {
   switch (duration) {
     case FaultDuration::once:
       return true;
     case FaultDuration::in_process:
-      // A socket that stays full is not reported as writable.
-      return error != EINTR && (error != EAGAIN || site.name != name_of(Call::send));
+      return !passes(site, error);
     case FaultDuration::in_role:
-      return error != EINTR && is_started_again(site) && site.k == 1;
+      return !passes(site, error) && is_started_again(site) && site.k == 1;
   }
   LASTREF_ASSERT(false);
 }

@@ -89,6 +89,12 @@ std::string_view name_of_context(std::string_view context) noexcept {
   return "arrays";
 }
 
+/// Whether the folder is one of trees, and not a cache of values by key.
+bool is_of_trees(std::string_view folder) noexcept {
+  const std::string_view last = folder.substr(folder.rfind('/') + 1);  // npos + 1 is 0.
+  return last == "runtime" || last.starts_with("lastref-");
+}
+
 /// For a name like lastref_memmapping_folder_12_<32 hex>_<context>; else empty.
 std::string_view name_of_arrays(std::string_view name) noexcept {
   if (!take(name, "lastref_memmapping_folder_") || !take_number(name, '_') ||
@@ -108,7 +114,11 @@ std::string_view object_of(std::string_view path) noexcept {
   const std::size_t slash = path.rfind('/');
   const std::string_view last = slash == std::string_view::npos ? path : path.substr(slash + 1);
   if (is_chance(last)) {
-    return "tree";
+    return is_of_trees(path.substr(0, slash == std::string_view::npos ? 0 : slash)) ? "tree"
+                                                                                    : "entry";
+  }
+  if (is_chance(last.substr(0, tree_digits)) && last.substr(tree_digits) == ".part") {
+    return "entry.part";
   }
   if (std::string_view probe = last; take(probe, "lastref_probe_") && is_chance(probe)) {
     return "probe";

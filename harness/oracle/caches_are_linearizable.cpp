@@ -46,10 +46,20 @@ std::string_view take_token(std::string_view& text) {
   return token;
 }
 
-void end(Operation& operation, const Record& record, Moment moment) {
+/// Whether a preserve that was refused may have frozen its cache: its name was free when the call
+/// began, and then was not.
+bool may_have_frozen(const Evidence& evidence) {
+  return std::ranges::any_of(evidence.notable(), [](const Record& record) {
+    return record.injected && record.error == EEXIST &&
+           (record.call == Call::rename_new || record.call == Call::link);
+  });
+}
+
+void end(Operation& operation, const Record& record, Moment moment, bool is_freeze_certain) {
   operation.returned = moment;
   const std::string_view answer = record.text.view();
-  if (record.error != 0) {
+  const bool is_uncertain = operation.kind == OperationKind::freeze && !is_freeze_certain;
+  if (record.error != 0 || (is_uncertain && answer != "true")) {
     operation.ending = Ending::failed;
   } else if (operation.kind != OperationKind::get) {
     operation.ending = answer == "true" ? Ending::yes : Ending::no;
@@ -74,6 +84,7 @@ Judgement caches_are_linearizable(const Evidence& evidence) {
   std::map<std::string, History, std::less<>> histories;
   using Caller = std::pair<std::uint16_t, std::uint16_t>;
   std::map<Caller, std::pair<History*, std::size_t>> under_way;
+  const bool is_freeze_certain = !may_have_frozen(evidence);
   for (const Record& record : evidence.notable()) {
     const auto kind = kind_of(record);
     if (!kind) {
@@ -83,7 +94,8 @@ Judgement caches_are_linearizable(const Evidence& evidence) {
     const Caller caller(record.process, record.actor);
     if (record.kind == RecordKind::operation_end) {
       if (const auto found = under_way.find(caller); found != under_way.end()) {
-        end(found->second.first->operations[found->second.second], record, moment);
+        Operation& operation = found->second.first->operations[found->second.second];
+        end(operation, record, moment, is_freeze_certain);
         under_way.erase(found);
       }
       continue;

@@ -241,19 +241,31 @@ bool is_out_of_locations(const Struck& struck) {
          });
 }
 
-/// A sweep does what is possible, and reports the rest.
-bool is_said_by_a_sweep(const Struck& struck) {
-  return struck.words.back() == "sweep" && any_notable(struck, has_spoken);
+/// A sweep and a visit of entries do what is possible, and report the rest. So does a cache that
+/// cannot note when an entry was used.
+bool is_said_meanwhile(const Struck& struck) {
+  const bool is_note = struck.failed.call == Call::write_at && struck.failed.object == "entry";
+  return (is_note || struck.words.back() == "sweep" || struck.words.back() == "visit") &&
+         any_notable(struck, has_spoken);
+}
+
+/// Whether the thread of a client could not reach another tracker. It tries again, or gives up: an
+/// operation that needs a tracker then fails, and other oracles judge those that do not fail.
+bool is_attempt_of_client(const Struck& struck) {
+  const Call call = struck.failed.call;
+  return struck.words.empty() && !is_tracker(struck.failed) &&
+         (call == Call::make_socket || call == Call::connect || call == Call::peer_of);
 }
 
 /// Whether the table of responses allows what has happened since.
 bool is_answered(const Struck& struck) {
-  if (any_notable(struck, has_died) || any_notable(struck, has_lost_its_parent) ||
-      any_notable(struck, has_lost_its_client) || fails_with_its_worker(struck)) {
+  if (is_attempt_of_client(struck) || any_notable(struck, has_died) ||
+      any_notable(struck, has_lost_its_parent) || any_notable(struck, has_lost_its_client) ||
+      fails_with_its_worker(struck)) {
     return true;
   }
   if (struck.response == Response::fail && !struck.words.empty()) {
-    return is_answered_by_its_word(struck) || is_said_by_a_sweep(struck) ||
+    return is_answered_by_its_word(struck) || is_said_meanwhile(struck) ||
            has_space_elsewhere(struck) || (is_hired(struck.failed) && any_notable(struck, is_told));
   }
   // Outside of any operation, no caller waits for the error: the next operation meets its

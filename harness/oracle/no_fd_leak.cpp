@@ -27,13 +27,22 @@ std::string_view kind_left_by(Call call) noexcept {
   }
 }
 
-/// /proc has the present name of a file, which may have been renamed after it was mapped.
+/// The name of a file that is written under another one.
+std::string_view final_name_of(std::string_view object) noexcept {
+  constexpr std::string_view ending = ".part";
+  return object.ends_with(ending) ? object.substr(0, object.size() - ending.size()) : object;
+}
+
+/// What is left has the present name of a file, which may have been renamed after it was mapped.
 bool is_excused(const Evidence& evidence, const Record& left) {
   return std::ranges::any_of(evidence.notable(), [&](const Record& record) {
     const std::string_view kind = kind_left_by(record.call);
+    const auto is_left = [&](std::string_view object) {
+      return left.object == ObjectText(std::string(kind).append(object)).view();
+    };
     return record.injected && record.process == left.process && !kind.empty() &&
            (left.text.empty()
-                ? left.object == ObjectText(std::string(kind).append(record.object.view())).view()
+                ? is_left(record.object.view()) || is_left(final_name_of(record.object.view()))
                 : left.object.view().starts_with(kind));
   });
 }

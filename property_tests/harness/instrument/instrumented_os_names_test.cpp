@@ -182,7 +182,10 @@ TEST(InstrumentedOsNames, what_is_done_to_a_file_is_about_the_file) {
 }
 
 TEST(ObjectNames, hold_nothing_of_machine_pid_or_chance) {
-  EXPECT_EQ(object_of("/dev/shm/run/0123456789abcdef0123456789abcdef"), "tree");
+  EXPECT_EQ(object_of("/dev/shm/lastref-0/0123456789abcdef0123456789abcdef"), "tree");
+  EXPECT_EQ(object_of("/a/runtime/0123456789abcdef0123456789abcdef"), "tree");
+  EXPECT_EQ(object_of("/a/cache/0123456789abcdef0123456789abcdef"), "entry");
+  EXPECT_EQ(object_of("/a/cache/0123456789abcdef0123456789abcdef.part"), "entry.part");
   EXPECT_EQ(object_of("/dev/shm/run/a.bin"), "a.bin");
   EXPECT_EQ(object_of("/a/b/"), "b");
   EXPECT_EQ(object_of("plain"), "plain");
