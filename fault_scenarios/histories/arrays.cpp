@@ -23,6 +23,7 @@ const Vocabulary& vocabulary() {
   static const Vocabulary all = {
       .processes = {"root", "a", "b", "c"},
       .verbs = {{"fill", {arrays, sizes}, Verb::Use::basic},
+                {"fill-spread", {arrays, sizes}},
                 {"send", {channels, arrays}, Verb::Use::basic},
                 {"receive", {channels, arrays}},
                 {"copy", {arrays, arrays}},
@@ -67,7 +68,7 @@ class Model final : public HistoryModel {
     if (verb == "drop" || verb == "invalidate") {
       return has_.contains(having) && !unused_.contains(having);
     }
-    if (verb == "fill") {
+    if (verb.starts_with("fill")) {
       return !unused_.contains(having);
     }
     const bool is_used = contexts_.contains(having);
@@ -87,7 +88,7 @@ class Model final : public HistoryModel {
       return;
     }
     const Having having = having_of(operation);
-    if (verb == "fill") {
+    if (verb.starts_with("fill")) {
       has_.insert(having);
       unused_.insert(having);
     } else if (verb == "receive") {
@@ -178,8 +179,8 @@ class Player {
     }
     if (verb == "kill") {
       kill(stage_, all_, operation.object());
-    } else if (verb == "fill") {
-      fill(held_[operation.object()], operation.object(1));
+    } else if (verb.starts_with("fill")) {
+      fill(held_[operation.object()], operation.object(1), /*is_spread=*/verb != "fill");
     } else if (verb == "receive") {
       receive(operation.object(), held_[operation.object(1)]);
     } else if (verb == "drop") {
@@ -234,9 +235,13 @@ class Player {
  private:
   /// After the last clean-up.
   void must_hold_nothing() {
-    const auto counts = stage_.product().client().counts();
-    check(status_of(counts));
-    for (const tracker::Count& each : counts.value_or(std::vector<tracker::Count>())) {
+    std::vector<tracker::Count> counts;
+    check(stage_.product().operation("count", [&]() -> Status {
+      LASTREF_TRY(all, stage_.product().client().counts());
+      counts = std::move(all);
+      return ok();
+    }));
+    for (const tracker::Count& each : counts) {
       if (each.holder == stage_.os().process_id() && stage_.is_undisturbed()) {
         stage_.refute("M4: after the last clean-up the process holds no file and no folder",
                       to_text(each.resource) + " is counted");
@@ -256,13 +261,18 @@ class Player {
     return parent_.get();
   }
 
-  void fill(Held& held, const std::string& count) {
+  void fill(Held& held, const std::string& count, bool is_spread) {
     held.files.clear();
     held.received_file.clear();
     held.is_received = false;
     held.factor = ++filled_;
     held.count = static_cast<std::uint32_t>(std::stoul(count));
     held.array = numbered(held.factor, held.count);
+    if (is_spread) {  // Of twice as many elements, every other one.
+      const std::vector<Slice> every_other{{.step = 2}};
+      held.array = numbered(held.factor, 2 * held.count).slice(every_other).value();
+      held.factor *= 2;
+    }
   }
 
   void act_as_sender(Parent& parent, const HistoryOperation& operation) {
@@ -470,6 +480,7 @@ const RegisteredScenario registered([] {
                              "invalidate",
                              "release gone",
                              "rebuild",
+                             "count",
                              "join",
                              "register",
                              "hold",

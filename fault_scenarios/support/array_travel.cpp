@@ -145,6 +145,10 @@ Status Parent::send(const std::string& signal, const Array& array) {
     LASTREF_TRY(encoded, encode_reduction(sent.reduction));
     bytes = text_of_bytes(encoded);
     last_file_ = file_of(sent.reduction);
+    if (!sent.reference && last_file_.find("/lastref_memmapping_folder_") != std::string::npos) {
+      stage_.refute("T9: an array that travels by a temporary file has a reference of its own",
+                    last_file_);
+    }
     in_transit_.insert_or_assign(signal, std::move(sent));
     return std::string();
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -241,6 +242,15 @@ void report_end(Stage& stage, const OperationList& operations, std::size_t at) {
   }
 }
 
+/// Of a process that carries out none any more
+void report_ends(Stage& stage, const OperationList& operations, std::string_view process) {
+  for (std::size_t at = 0; at < operations.size(); ++at) {
+    if (operations[at].process == process) {
+      report_end(stage, operations, at);
+    }
+  }
+}
+
 }  // namespace
 
 const Verb* Vocabulary::verb_named(std::string_view name) const noexcept {
@@ -326,11 +336,12 @@ OperationList draw_history(const Vocabulary& vocabulary, HistoryModel& model, st
 
 void carry_out(Stage& stage,
                const OperationList& operations,
+               std::string_view process,
                const std::function<bool(const HistoryOperation&)>& act) {
   bool goes_on = true;
   for (std::size_t at = 0; at < operations.size(); ++at) {
     const HistoryOperation& operation = operations[at];
-    if (operation.process != stage.role()) {
+    if (operation.process != process) {
       continue;
     }
     if (goes_on && is_awaited(operations, at)) {
@@ -341,17 +352,42 @@ void carry_out(Stage& stage,
   }
 }
 
+Status carry_out_in_threads(Stage& stage,
+                            const Vocabulary& vocabulary,
+                            const OperationList& operations,
+                            const std::function<void(const HistoryOperation&)>& act) {
+  const auto run = [&](std::string_view process) {
+    carry_out(stage, operations, process, [&](const HistoryOperation& each) {
+      act(each);
+      return true;
+    });
+  };
+  Status started = ok();
+  std::vector<std::unique_ptr<os::Thread>> threads;
+  const std::vector<std::string> others = others_in(vocabulary, operations);
+  for (const std::string& each : others) {
+    auto thread = stage.os().start_thread([&run, &each] { run(each); });
+    if (thread) {
+      threads.push_back(*std::move(thread));
+    } else {
+      started = status_of(thread);
+      report_ends(stage, operations, each);
+    }
+  }
+  run(vocabulary.processes.front());
+  for (const auto& each : threads) {
+    each->join();
+  }
+  return started;
+}
+
 void kill(Stage& stage, const OperationList& operations, const std::string& role) {
   // It may not have been started yet.
   if (role == stage.role() || stage.processes(role) == 0) {
     return;
   }
   stage.kill(role);
-  for (std::size_t at = 0; at < operations.size(); ++at) {
-    if (operations[at].process == role) {
-      report_end(stage, operations, at);
-    }
-  }
+  report_ends(stage, operations, role);
   stage.tell(role + " is done");
 }
 

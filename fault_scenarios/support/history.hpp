@@ -131,12 +131,21 @@ constexpr TextForm history_form(std::string_view sentence) {
           .smaller = [](std::string_view text) { return smaller_histories(vocabulary(), text); }};
 }
 
-/// Carries out the operations of the role's own process, in their order.
+/// Carries out the operations of one process, in their order.
 ///
 /// @param act      false ends it: the process has no later operations.
 void carry_out(Stage& stage,
                const OperationList& operations,
+               std::string_view process,
                const std::function<bool(const HistoryOperation&)>& act);
+
+/// Carries out all operations in this process: those of the first process of the vocabulary in this
+/// thread, those of each other one in a thread of its own. Returns when all threads have ended, or
+/// the error of one that could not be started, which then has no operations.
+[[nodiscard]] Status carry_out_in_threads(Stage& stage,
+                                          const Vocabulary& vocabulary,
+                                          const OperationList& operations,
+                                          const std::function<void(const HistoryOperation&)>& act);
 
 /// Kills another role: no process waits for its operations, or for "a is done", any more.
 void kill(Stage& stage, const OperationList& operations, const std::string& role);
@@ -171,7 +180,7 @@ class HistoryPart {
       player.check(stage_.start(each));
     }
     bool stays = true;
-    carry_out(stage_, operations_, [&](const HistoryOperation& each) {
+    carry_out(stage_, operations_, stage_.role(), [&](const HistoryOperation& each) {
       stays = player.act(each);
       return stays;
     });

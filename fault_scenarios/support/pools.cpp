@@ -12,7 +12,7 @@ namespace lastref::harness {
 namespace {
 
 /// More than any pool has at a time, with workers that are about to exit.
-constexpr int worker_roles = 6;
+constexpr int worker_roles = 9;
 
 thread_local Caller caller;  // Worlds run in several threads.
 

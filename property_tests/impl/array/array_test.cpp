@@ -1,8 +1,10 @@
 // array_test: arrays and their views, against a model that finds every element by its position.
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <numeric>
 #include <ostream>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -424,6 +426,29 @@ TEST(ReadOnlyArray, gives_no_bytes_to_write_to_E15) {
     EXPECT_EQ(each.mutable_data().error().code, std::errc::permission_denied);
   }
   EXPECT_EQ(must(array.mutable_data()), array.data());
+}
+
+TEST(ArrayEnd, has_each_action_that_one_of_two_threads_has_registered_R4) {
+  constexpr int rounds = 100;
+  constexpr int actions = 100;
+  for (int round = 0; round < rounds; ++round) {
+    std::atomic<int> called = 0;
+    std::atomic<int> ready = 0;
+    {
+      const Array array = must(Array::zeros(dtype_of("<i4"), {1}));
+      const auto registers = [&] {
+        for (++ready; ready < 2;) {
+        }
+        for (int each = 0; each < actions; ++each) {
+          must(array.when_gone([&] { ++called; }));
+        }
+      };
+      std::thread other(registers);
+      registers();
+      other.join();
+    }
+    ASSERT_EQ(called, 2 * actions);
+  }
 }
 
 TEST(ReadOnlyArray, is_the_same_array_and_so_are_its_views_E13) {
