@@ -2,23 +2,22 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
-#include <filesystem>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include "bench/perf/figures.hpp"
 #include "bench/perf/git.hpp"
-#include "bench/perf/process.hpp"
 #include "bench/perf/verbs.hpp"
 #include "harness/program/program.hpp"
 
 namespace lastref::perf {
 namespace {
+
+using harness::Exit;
+namespace fs = std::filesystem;
+
+/// It may include a long build.
+constexpr std::chrono::hours patience_for_comparison{240};
 
 class Search {
  public:
@@ -28,43 +27,38 @@ class Search {
         passed_over_(options.after.size(), false),
         slow_(options.after.size() - 1) {}
 
-  tl::expected<Bisected, BisectError> run() {
-    const auto ends = decide(options_.good, options_.after.back());
-    if (!ends) {
-      return tl::unexpected(ends.error());
-    }
-    if (*ends != Answer::slower) {
-      return tl::unexpected(BisectError{.why = *ends});
+  Bisected run() {
+    Bisected found{.ends = decide(options_.good, options_.after.back())};
+    if (found.ends != Answer::slower) {
+      return found;
     }
     while (const auto next = nearest_to_middle()) {
-      const auto answer = decide(options_.good, options_.after[*next]);
-      if (!answer) {
-        return tl::unexpected(answer.error());
-      }
-      if (*answer == Answer::slower) {
+      const Answer answer = decide(options_.good, options_.after[*next]);
+      if (answer == Answer::slower) {
         slow_ = *next;
-      } else if (*answer == Answer::not_slower) {
+      } else if (answer == Answer::not_slower) {
         begin_ = *next + 1;
       } else {
         passed_over_[*next] = true;
       }
     }
-    return confirm();
+    found.before = begin_ == 0 ? options_.good : options_.after[begin_ - 1];
+    for (std::size_t i = begin_; i <= slow_; ++i) {
+      found.suspects.push_back(options_.after[i]);
+    }
+    found.confirmed = decide(found.before, found.suspects.back());
+    found.asked = asked_;
+    return found;
   }
 
  private:
-  tl::expected<Answer, BisectError> decide(const std::string& older, const std::string& newer) {
-    for (int i = 0; i < options_.asks; ++i) {
+  Answer decide(const std::string& older, const std::string& newer) {
+    Answer answer = Answer::cannot_tell;
+    for (int i = 0; i < options_.asks && answer == Answer::cannot_tell; ++i) {
       ++asked_;
-      const auto answer = ask_(older, newer);
-      if (!answer) {
-        return tl::unexpected(BisectError{.said = answer.error()});
-      }
-      if (*answer != Answer::cannot_tell) {
-        return *answer;
-      }
+      answer = ask_(older, newer);
     }
-    return Answer::cannot_tell;
+    return answer;
   }
 
   /// The undecided commit nearest to the middle; nothing at the end.
@@ -82,21 +76,6 @@ class Search {
     return nearest;
   }
 
-  tl::expected<Bisected, BisectError> confirm() {
-    Bisected found;
-    found.before = begin_ == 0 ? options_.good : options_.after[begin_ - 1];
-    for (std::size_t i = begin_; i <= slow_; ++i) {
-      found.suspects.push_back(options_.after[i]);
-    }
-    const auto confirmed = decide(found.before, found.suspects.back());
-    if (!confirmed) {
-      return tl::unexpected(confirmed.error());
-    }
-    found.confirmed = *confirmed;
-    found.asked = asked_;
-    return found;
-  }
-
   const BisectionOptions& options_;
   const AskAnswer& ask_;
   std::vector<bool> passed_over_;
@@ -105,127 +84,78 @@ class Search {
   std::size_t asked_ = 0;
 };
 
-using harness::Exit;
-namespace fs = std::filesystem;
-
-/// It may include a long build.
-constexpr std::chrono::hours patience_for_comparison{240};
-
-Exit complain(const std::string& why) {
-  return refuse(why, "lastref perf bisect");
+std::string subject_of(const fs::path& checkout, const std::string& hash) {
+  return commit_in(checkout, hash).value_or(Commit()).subject;
 }
 
-const char* word_of(Answer answer) {
-  switch (answer) {
+/// Exit codes are those of `compare`, and 125 as in `git bisect run`.
+Answer answer_of(const ProcessOptions& comparison) try {
+  run_measured(comparison);
+  return Answer::not_slower;
+} catch (const FailedProcess& failed) {
+  constexpr auto not_built = static_cast<int>(harness::Exit::does_not_apply);
+  const int code = failed.why == FailedProcess::Why::exit_code ? failed.code : 0;
+  if (code != 1 && code != 3 && code != not_built) {
+    give_up("what compares: {}", failed.what());
+  }
+  return code == 1 ? Answer::slower : code == 3 ? Answer::cannot_tell : Answer::cannot_be_measured;
+}
+
+/// Runs the comparing program. Its path is relative to the current folder, not to the checkout.
+AskAnswer comparing(const BisectOptions& options, const fs::path& checkout) {
+  std::vector<std::string> program = {"/proc/self/exe", "compare"};
+  if (!options.compare.empty()) {
+    const bool is_path = options.compare.find('/') != std::string::npos;
+    program = {is_path ? fs::absolute(options.compare).string() : options.compare};
+  }
+  return [=, number = 0, bench = options.bench](const std::string& older,
+                                                const std::string& newer) mutable {
+    say(fmt::format("comparison {}: {} {} and {}",
+                    ++number,
+                    short_commit(newer),
+                    subject_of(checkout, newer),
+                    short_commit(older)));
+    std::vector<std::string> words = program;
+    words.insert(words.end(), {older, newer, "--bench", bench});
+    const Answer answer = answer_of({.words = std::move(words),
+                                     .folder = checkout,
+                                     .without = variables_of_git(),
+                                     .log = {},
+                                     .patience = patience_for_comparison});
+    say(fmt::format("  {}", name_of(answer)));
+    return answer;
+  };
+}
+
+Exit tell(const Bisected& found, const BisectOptions& options, const fs::path& checkout) {
+  switch (found.ends) {
     case Answer::not_slower:
-      return "not slower";
-    case Answer::slower:
-      return "slower";
-    case Answer::cannot_tell:
-      return "cannot tell";
+      give_up("{} is not slower than {}: there is nothing to be found", options.bad, options.good);
     case Answer::cannot_be_measured:
+      give_up("{} cannot be compared with {}", options.bad, options.good);
+    case Answer::cannot_tell:
+      say(fmt::format(
+          "it is unclear whether {} is slower than {} at all", options.bad, options.good));
+      return Exit::incomplete;
+    case Answer::slower:
       break;
   }
-  return "cannot be measured";
-}
-
-/// Runs the comparing program and reads its exit code.
-class Comparing {
- public:
-  Comparing(const BisectOptions& options, const fs::path& checkout)
-      : options_(options), checkout_(checkout) {}
-
-  OrWhy<Answer> operator()(const std::string& older, const std::string& newer) {
-    say(fmt::format("comparison {}: {} and {}", ++number_, name_of(newer), short_commit(older)));
-    std::vector<std::string> words = program();
-    words.insert(words.end(), {older, newer, "--bench", options_.bench});
-    const auto done = run_measured({.words = std::move(words),
-                                    .folder = checkout_,
-                                    .without = variables_of_git(),
-                                    .log = {},
-                                    .patience = patience_for_comparison});
-    const auto answer = answer_of(done);
-    if (!answer) {
-      return no("what compares: " + describe(done.error()));
-    }
-    say(fmt::format("  {}", word_of(*answer)));
-    return *answer;
-  }
-
- private:
-  std::string name_of(const std::string& hash) const {
-    const auto commit = commit_in(checkout_, hash);
-    return fmt::format("{} {}", short_commit(hash), commit ? commit->subject : "");
-  }
-
-  /// A path is relative to the current folder, not to the checkout.
-  std::vector<std::string> program() const {
-    if (options_.compare.empty()) {
-      return {"/proc/self/exe", "compare"};
-    }
-    const bool is_path = options_.compare.find('/') != std::string::npos;
-    return {is_path ? fs::absolute(options_.compare).string() : options_.compare};
-  }
-
-  /// Exit codes are those of `compare`, and 125 as in `git bisect run`.
-  static std::optional<Answer> answer_of(const tl::expected<ProcessTimes, FailedProcess>& done) {
-    if (done) {
-      return Answer::not_slower;
-    }
-    if (done.error().why != FailedProcess::Why::exit_code) {
-      return std::nullopt;
-    }
-    switch (done.error().code) {
-      case 1:
-        return Answer::slower;
-      case 3:
-        return Answer::cannot_tell;
-      case static_cast<int>(harness::Exit::does_not_apply):
-        return Answer::cannot_be_measured;
-      default:
-        return std::nullopt;
-    }
-  }
-
-  const BisectOptions& options_;
-  const fs::path& checkout_;
-  std::size_t number_ = 0;
-};
-
-Exit complain(const BisectError& not_bisected, const BisectOptions& options) {
-  if (!not_bisected.why) {
-    return complain(not_bisected.said);
-  }
-  if (*not_bisected.why == Answer::not_slower) {
-    return complain(fmt::format(
-        "{} is not slower than {}: there is nothing to be found", options.bad, options.good));
-  }
-  if (*not_bisected.why == Answer::cannot_be_measured) {
-    return complain(fmt::format("{} cannot be compared with {}", options.bad, options.good));
-  }
-  say(fmt::format("it is unclear whether {} is slower than {} at all", options.bad, options.good));
-  return Exit::incomplete;
-}
-
-Exit tell(const Bisected& found, const fs::path& checkout) {
-  fmt::print(
-      "after {} comparisons, {} before {} that may have made it slower:\n",
-      found.asked,
-      short_commit(found.before),
-      found.suspects.size() == 1 ? "the commit" : fmt::format("{} commits", found.suspects.size()));
+  const std::size_t count = found.suspects.size();
+  fmt::print("after {} comparisons, {} before {} that may have made it slower:\n",
+             found.asked,
+             short_commit(found.before),
+             count == 1 ? "the commit" : fmt::format("{} commits", count));
   for (const std::string& suspect : found.suspects) {
-    const auto commit = commit_in(checkout, suspect);
-    fmt::print("  {} {}\n", suspect, commit ? commit->subject : "");
+    fmt::print("  {} {}\n", suspect, subject_of(checkout, suspect));
   }
   if (found.confirmed != Answer::slower) {
     fmt::print(
-        "not confirmed: compared with the commit before it, the last of them {}; an answer was "
-        "wrong, "
-        "or it became slower in several small steps\n",
-        found.confirmed == Answer::not_slower ? "is not slower" : word_of(found.confirmed));
+        "not confirmed: compared with the commit before it, the last of them {}{}; an answer was "
+        "wrong, or it became slower in several small steps\n",
+        found.confirmed == Answer::not_slower ? "is " : "",
+        name_of(found.confirmed));
   }
-  return found.suspects.size() == 1 && found.confirmed == Answer::slower ? Exit::clean
-                                                                         : Exit::incomplete;
+  return count == 1 && found.confirmed == Answer::slower ? Exit::clean : Exit::incomplete;
 }
 
 }  // namespace
@@ -239,22 +169,18 @@ Exit run_bisect(const BisectOptions& options) {
     after = commits_between(checkout, options.good, options.bad);
   }
   if (!after || after->empty()) {
-    return complain(
-        fmt::format("{} is not an ancestor of {} in this checkout", options.good, options.bad));
+    give_up("{} is not an ancestor of {} in this checkout", options.good, options.bad);
   }
-  const auto good = commit_in(checkout, options.good);
   say(fmt::format(
       "{} commits, about {} comparisons", after->size(), std::bit_width(after->size()) + 2));
-  const auto found = bisect(
-      {.good = good ? good->name : options.good, .after = *std::move(after), .asks = options.asks},
-      Comparing(options, checkout));
-  return found ? tell(*found, checkout) : complain(found.error(), options);
+  const Bisected found = bisect({.good = hash_of(checkout, options.good).value_or(options.good),
+                                 .after = *std::move(after),
+                                 .asks = options.asks},
+                                comparing(options, checkout));
+  return tell(found, options, checkout);
 }
 
-tl::expected<Bisected, BisectError> bisect(const BisectionOptions& options, const AskAnswer& ask) {
-  if (options.after.empty()) {
-    return tl::unexpected(BisectError{.why = Answer::not_slower});
-  }
+Bisected bisect(const BisectionOptions& options, const AskAnswer& ask) {
   return Search(options, ask).run();
 }
 

@@ -7,23 +7,23 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include <tl/expected.hpp>
-
-#include "bench/perf/process.hpp"
+#include "harness/platform/named_enum.hpp"
 
 namespace lastref::perf {
 
 /// The result for a commit compared with an older one.
-enum class Answer : std::uint8_t { not_slower, slower, cannot_tell, cannot_be_measured };
+LASTREF_NAMED_ENUM(Answer,
+                   (not_slower, "not slower"),
+                   (slower, "slower"),
+                   (cannot_tell, "cannot tell"),
+                   (cannot_be_measured, "cannot be measured"));
 
-/// Compares the newer commit with the older one; an error ends the search.
-using AskAnswer = std::function<OrWhy<Answer>(const std::string& older, const std::string& newer)>;
+/// Compares the newer commit with the older one; an exception ends the search.
+using AskAnswer = std::function<Answer(const std::string& older, const std::string& newer)>;
 
 struct BisectionOptions {
   std::string good;                ///< not slow
@@ -32,22 +32,18 @@ struct BisectionOptions {
 };
 
 struct Bisected {
+  Answer ends = Answer::not_slower;  ///< Unless the last commit is slower, nothing else was done.
   /// One of them made it slower. There is more than one only if commits between were skipped.
-  std::vector<std::string> suspects;
-  std::string before;  ///< the newest commit that is known not to be slower
+  std::vector<std::string> suspects = {};
+  std::string before = {};  ///< the newest commit that is known not to be slower
   /// The last suspect compared with `before`. Unless it is slower, an answer was wrong, or there
   /// are several steps, each too small to be seen.
   Answer confirmed = Answer::cannot_tell;
   std::size_t asked = 0;  ///< comparisons
 };
 
-/// Why the search has no result.
-struct BisectError {
-  std::optional<Answer> why = {};  ///< for the two ends; nothing: a comparison has failed
-  std::string said = {};           ///< the error message
-};
-
-/// Compares the two ends first, because without a difference every answer is noise.
-tl::expected<Bisected, BisectError> bisect(const BisectionOptions& options, const AskAnswer& ask);
+/// Compares the two ends first, because without a difference every answer is noise. There is at
+/// least one commit after the good one.
+Bisected bisect(const BisectionOptions& options, const AskAnswer& ask);
 
 }  // namespace lastref::perf

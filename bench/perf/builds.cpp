@@ -32,52 +32,43 @@ constexpr std::size_t worktrees_kept = 8;
 constexpr const char* stamp_suffix = ".built";
 constexpr const char* log_suffix = ".log";
 
-OrWhy<FoundSide> find_revision(const std::string& word) {
+FoundSide find_revision(const std::string& word) {
   const auto commit = hash_of({}, word);
   if (!commit) {
-    return no(fmt::format("{} is no file, no folder and no git revision", word));
+    give_up("{} is no file, no folder and no git revision", word);
   }
-  const auto repository = git_in({}, {"rev-parse", "--show-toplevel"});
-  if (!repository) {
-    return no(repository.error());
-  }
+  const std::string repository = git_in({}, {"rev-parse", "--show-toplevel"});
   const std::string shorter = commit->substr(0, letters_of_a_commit);
-  return FoundSide{.kind = SideKind::revision,
-                   .name = word == shorter ? word : fmt::format("{} ({})", word, shorter),
-                   .folder = fs::path(*repository) / "build/perf" / shorter};
+  return {.kind = SideKind::revision,
+          .name = word == shorter ? word : fmt::format("{} ({})", word, shorter),
+          .folder = fs::path(repository) / "build/perf" / shorter};
 }
 
 /// Adds a worktree to the repository of `checkout`, if it is not there.
-OrWhy<void> make_worktree(const fs::path& checkout,
-                          const fs::path& folder,
-                          const std::string& commit,
-                          const FileLock& lock) {
+void make_worktree(const fs::path& checkout,
+                   const fs::path& folder,
+                   const std::string& commit,
+                   const FileLock& lock) {
   std::error_code error;
-  if (fs::exists(folder / ".git", error)) {
-    return {};
+  if (!fs::exists(folder / ".git", error)) {
+    // --force, because a worktree that was removed by hand is still in git's list. Nothing is
+    // pruned: folders of other worktrees that are missing now may come back.
+    git_in(checkout,
+           {"worktree", "add", "--force", "--detach", "--quiet", folder.string(), commit},
+           lock.descriptor());
   }
-  // --force, because a worktree that was removed by hand is still in git's list. Nothing is pruned:
-  // folders of other worktrees that are missing now may come back.
-  const auto made =
-      git_in(checkout,
-             {"worktree", "add", "--force", "--detach", "--quiet", folder.string(), commit},
-             lock.descriptor());
-  return made ? OrWhy<void>() : no("no worktree: " + made.error());
 }
 
-struct Build {
-  fs::path folder;      ///< to run in
-  std::string command;  ///< of the shell
-  fs::path log;
-};
-
-/// The children of the build inherit the lock. See build_side.
-tl::expected<ProcessTimes, FailedProcess> run_build(const Build& build, const FileLock& lock) {
-  return run_measured({.words = {"sh", "-c", build.command},
-                       .folder = build.folder,
+/// Runs a command of the shell. The children of the build inherit the lock. See build_side.
+ProcessTimes run_build(const fs::path& folder,
+                       const std::string& command,
+                       const fs::path& log,
+                       const FileLock& lock) {
+  return run_measured({.words = {"sh", "-c", command},
+                       .folder = folder,
                        .without = variables_of_git(),
                        .kept_open = lock.descriptor(),
-                       .log = build.log,
+                       .log = log,
                        .patience = patience_for_builds});
 }
 
@@ -100,24 +91,20 @@ std::string joined(const std::string& one, const std::string& other) {
 /// Keeps the most recently used worktrees and removes older ones that are unused and unchanged. No
 /// process can begin to use one meanwhile, because that needs the lock on all, which we have.
 void remove_what_is_old(const fs::path& beside) {
-  struct Built {
-    fs::file_time_type used;
-    fs::path stamp;
-  };
-  std::vector<Built> all;
+  std::vector<std::pair<fs::file_time_type, fs::path>> stamps;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(beside, error)) {
     if (entry.path().extension() == stamp_suffix) {
-      all.push_back({.used = entry.last_write_time(error), .stamp = entry.path()});
+      stamps.emplace_back(entry.last_write_time(error), entry.path());
     }
   }
-  std::ranges::sort(all, std::ranges::greater(), &Built::used);
-  for (std::size_t at = worktrees_kept; at < all.size(); ++at) {
-    const fs::path& stamp = all[at].stamp;
+  std::ranges::sort(stamps, std::ranges::greater());
+  for (std::size_t at = worktrees_kept; at < stamps.size(); ++at) {
+    const fs::path& stamp = stamps[at].second;
     const FileLock use(stamp);
     const fs::path folder = fs::path(stamp).replace_extension();
     const auto is_gone = [&] {
-      return !fs::exists(folder, error) || git_in({}, {"worktree", "remove", folder.string()});
+      return !fs::exists(folder, error) || ask_git({}, {"worktree", "remove", folder.string()});
     };
     if (use.take_alone() && is_gone()) {
       fs::remove(fs::path(folder) += log_suffix, error);
@@ -137,7 +124,7 @@ std::string default_build() {
       std::max(this_machine().cores, 1U));
 }
 
-OrWhy<fs::path> program_in(const fs::path& folder, const SideOptions& options) {
+std::optional<fs::path> program_in(const fs::path& folder, const SideOptions& options) {
   const std::array<fs::path, 4> places = {
       options.program,
       "bin/lastref_bench",
@@ -150,35 +137,29 @@ OrWhy<fs::path> program_in(const fs::path& folder, const SideOptions& options) {
       return fs::absolute(folder / place);
     }
   }
-  return no(fmt::format("there is no {} in {}",
-                        options.program.empty() ? "bin/lastref_bench" : options.program.string(),
-                        folder.string()));
+  return std::nullopt;
 }
 
-OrWhy<FoundSide> find_side(const std::string& word, const SideOptions& options) {
+FoundSide find_side(const std::string& word, const SideOptions& options) {
   std::error_code error;
   const fs::path path = word;
   if (fs::is_directory(path, error)) {
-    FoundSide side{.name = word, .folder = fs::absolute(path).lexically_normal()};
-    if (const auto program = program_in(path, options)) {
-      side.program = *program;
-    }
-    return side;
+    return {.name = word,
+            .folder = fs::absolute(path).lexically_normal(),
+            .program = program_in(path, options).value_or("")};
   }
   if (fs::exists(path, error)) {
     const bool is_program = ::access(path.c_str(), X_OK) == 0;
-    return FoundSide{.kind = is_program ? SideKind::program : SideKind::file,
-                     .name = word,
-                     .program = fs::absolute(path)};
+    return {.kind = is_program ? SideKind::program : SideKind::file,
+            .name = word,
+            .program = fs::absolute(path)};
   }
   return find_revision(word);
 }
 
-OrWhy<void> build_side(FoundSide& side,
-                       const SideOptions& options,
-                       const std::function<void(const std::string&)>& tell) {
+void build_side(FoundSide& side, const SideOptions& options) {
   if (side.kind != SideKind::revision) {
-    return {};
+    return;
   }
   const std::string build = options.build.empty() ? default_build() : options.build;
   const fs::path beside = side.folder.parent_path();
@@ -187,76 +168,59 @@ OrWhy<void> build_side(FoundSide& side,
   std::error_code error;
   fs::create_directories(beside, error);
   const FileLock lock(beside / "lock");
-  if (!lock.wait_alone([&] { tell("waiting for another build in " + beside.string()); })) {
-    return no("no lock on " + beside.string());
-  }
+  lock.wait_alone("another build in " + beside.string());
   side.use = std::make_shared<const FileLock>(stamp);
-  if (!side.use->wait_shared()) {
-    return no("no lock on " + stamp.string());
-  }
+  side.use->wait_shared();
   fs::last_write_time(stamp, fs::file_time_type::clock::now(), error);
   remove_what_is_old(beside);
   if (fs::exists(side.folder / ".git", error) && text_of(stamp) == build) {
-    return {};
+    return;
   }
   // Does not wait: the process that measures there may need the lock that we have.
   if (!side.use->take_alone()) {
-    return no(fmt::format("{} is in use, as another command has built it", side.folder.string()));
+    give_up("{} is in use, as another command has built it", side.folder.string());
   }
-  if (auto made = make_worktree({}, side.folder, side.folder.filename(), lock); !made) {
-    return made;
-  }
+  make_worktree({}, side.folder, side.folder.filename(), lock);
   // From here on the folder has a partial build. The empty stamp keeps others from using it as the
   // previous build.
-  fs::resize_file(stamp, 0, error);
-  if (error) {
-    return no(fmt::format("cannot write {}: {}", stamp.string(), error.message()));
+  fs::resize_file(stamp, 0);
+  say(fmt::format("building {}; {} shows the progress", side.name, log.string()));
+  try {
+    const ProcessTimes times = run_build(side.folder, build, log, lock);
+    say(fmt::format("built {} in {:.0f} s", side.name, times.wall_seconds));
+  } catch (const FailedProcess& failed) {
+    give_up("{} cannot be built: {}; see {}", side.name, failed.what(), log.string());
   }
-  tell(fmt::format("building {}; {} shows the progress", side.name, log.string()));
-  const auto built = run_build({.folder = side.folder, .command = build, .log = log}, lock);
-  if (!built) {
-    return no(fmt::format(
-        "{} cannot be built: {}; see {}", side.name, describe(built.error()), log.string()));
-  }
-  tell(fmt::format("built {} in {:.0f} s", side.name, built->wall_seconds));
   std::ofstream(stamp, std::ios::binary | std::ios::trunc) << build;
-  return side.use->wait_shared() ? OrWhy<void>() : no("no lock on " + stamp.string());
+  side.use->wait_shared();
 }
 
-OrWhy<Revisions> Revisions::alone_in(fs::path checkout,
-                                     fs::path folder,
-                                     const std::function<void(const std::string&)>& tell) {
-  Revisions revisions(std::move(checkout), std::move(folder));
+Revisions::Revisions(fs::path checkout)
+    : checkout_(std::move(checkout)), folder_(checkout_ / "build/perf") {
   std::error_code error;
-  fs::create_directories(revisions.folder_, error);
-  const fs::path file = revisions.folder_ / "revision.lock";
-  revisions.lock_ = std::make_shared<const FileLock>(file);
-  const std::string worktree = revisions.worktree().string();
-  if (!revisions.lock_->wait_alone([&] { tell("waiting for another record in " + worktree); })) {
-    return no("no lock on " + file.string());
-  }
-  return revisions;
+  fs::create_directories(folder_, error);
+  lock_.emplace(folder_ / "revision.lock");
+  lock_->wait_alone("another record in " + worktree().string());
 }
 
-OrWhy<fs::path> Revisions::build(const std::string& hash) const {
+fs::path Revisions::build(const std::string& hash) const {
+  make_worktree(checkout_, worktree(), hash, *lock_);
+  git_in(worktree(), {"checkout", "--force", "--detach", hash}, lock_->descriptor());
   std::error_code error;
-  if (auto made = make_worktree(checkout_, worktree(), hash, *lock_); !made) {
-    return no(made.error());
-  }
-  if (const auto done =
-          git_in(worktree(), {"checkout", "--force", "--detach", hash}, lock_->descriptor());
-      !done) {
-    return no("cannot be checked out: " + done.error());
-  }
   if (!fs::exists(worktree() / "bench/CMakeLists.txt", error)) {
-    return no("has no benchmarks");
+    give_up("it has no benchmarks");
   }
-  if (!run_build({.folder = worktree(), .command = default_build(), .log = log()}, *lock_)) {
-    return no(fmt::format("does not build; see {}", log().string()));
+  const fs::path log = folder_ / "revision.log";
+  try {
+    run_build(worktree(), default_build(), log, *lock_);
+  } catch (const FailedProcess&) {
+    give_up("it does not build; see {}", log.string());
   }
-  return program_in(worktree(), {}).map_error([](const std::string&) {
-    return std::string("has built its benchmarks somewhere else");
-  });
+  const auto program = program_in(worktree(), {});
+  if (!program) {
+    give_up("it has built its benchmarks somewhere else");
+  }
+  return *program;
 }
 
 Built built_in(const fs::path& tree) {
@@ -280,9 +244,13 @@ Built built_in(const fs::path& tree) {
 }
 
 bool is_up_to_date(const fs::path& tree) {
-  const auto said = output_of(
-      {.words = {"ninja", "-C", tree.string(), "-n", "lastref_program", "lastref_bench"}});
-  return said && said->find("no work to do") != std::string::npos;
+  try {
+    return output_of(
+               {.words = {"ninja", "-C", tree.string(), "-n", "lastref_program", "lastref_bench"}})
+               .find("no work to do") != std::string::npos;
+  } catch (const FailedProcess&) {
+    return false;
+  }
 }
 
 }  // namespace lastref::perf

@@ -10,12 +10,11 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "bench/perf/files.hpp"
-#include "bench/perf/process.hpp"
 
 namespace lastref::perf {
 
@@ -40,47 +39,42 @@ struct FoundSide {
 std::string default_build();
 
 /// Finds a side without building it: a revision has its folder, but the folder may not exist yet.
-OrWhy<FoundSide> find_side(const std::string& word, const SideOptions& options);
+///
+/// Throws          the word is none of these
+FoundSide find_side(const std::string& word, const SideOptions& options);
 
 /// Builds a revision unless the same command has built it already, and removes worktrees that were
-/// not used for long. Calls `tell` before it does something slow. Only one process builds in a
-/// repository at a time. If it is killed, the next one waits for the children that it has left
-/// running. Sides that are not revisions are left as they are. If the worktree is in use and was
-/// built by another command, it is left as it is and an error is returned.
-OrWhy<void> build_side(FoundSide& side,
-                       const SideOptions& options,
-                       const std::function<void(const std::string&)>& tell);
+/// not used for long. Only one process builds in a repository at a time. If it is killed, the next
+/// one waits for the children that it has left running. Sides that are not revisions are left as
+/// they are.
+///
+/// Throws          why it is not built; if the worktree is in use and was built by another command,
+///                 it is left as it is
+void build_side(FoundSide& side, const SideOptions& options);
 
 /// The benchmarks in the folder of a side. They exist only after the build.
-OrWhy<std::filesystem::path> program_in(const std::filesystem::path& folder,
-                                        const SideOptions& options);
+std::optional<std::filesystem::path> program_in(const std::filesystem::path& folder,
+                                                const SideOptions& options);
 
 /// Builds the benchmarks of other commits of a checkout. All commits share one worktree, so that
 /// only the differences of the next commit are built. So only one process uses it, from the
 /// checkout of a commit until the last run of its build.
 class Revisions {
  public:
-  /// Creates `folder` and locks it until the object is destroyed. Calls `tell` if it has to wait
-  /// for another process there.
-  static OrWhy<Revisions> alone_in(std::filesystem::path checkout,
-                                   std::filesystem::path folder,
-                                   const std::function<void(const std::string&)>& tell);
+  /// Waits for another process with such an object.
+  explicit Revisions(std::filesystem::path checkout);
 
-  /// Builds lastref_bench of the commit, and returns its path.
-  OrWhy<std::filesystem::path> build(const std::string& hash) const;
+  /// Builds lastref_bench of the commit, and returns its path. Throws why it cannot.
+  std::filesystem::path build(const std::string& hash) const;
 
   std::filesystem::path tree() const { return worktree() / "build/ci"; }
 
  private:
-  Revisions(std::filesystem::path checkout, std::filesystem::path folder)
-      : checkout_(std::move(checkout)), folder_(std::move(folder)) {}
-
   std::filesystem::path worktree() const { return folder_ / "revision"; }
-  std::filesystem::path log() const { return folder_ / "revision.log"; }
 
   std::filesystem::path checkout_;
   std::filesystem::path folder_;
-  std::shared_ptr<const FileLock> lock_;
+  std::optional<FileLock> lock_;
 };
 
 /// The compiler and flags that a CMake build tree uses.

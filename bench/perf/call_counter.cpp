@@ -141,10 +141,6 @@ void be_as_all_start() {
   ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
 }
 
-[[noreturn]] void give_up(const char* what) {
-  throw std::system_error(errno, std::generic_category(), what);
-}
-
 /// Starts a stopped program and traces it with all its descendants. The calling process becomes the
 /// parent of orphans.
 os::Pid start_traced(std::vector<std::string> command, std::vector<std::string> environment) {
@@ -154,7 +150,7 @@ os::Pid start_traced(std::vector<std::string> command, std::vector<std::string> 
   ::signal(SIGCHLD, SIG_DFL);  // If it were ignored, wait(2) would not report children.
   const os::Pid child = ::fork();
   if (child < 0) {
-    give_up("fork");
+    throw std::system_error(errno, std::generic_category(), "fork");
   }
   if (child == 0) {
     // Each start has the same addresses. This is not permitted everywhere; then counts of pages may
@@ -172,13 +168,13 @@ os::Pid start_traced(std::vector<std::string> command, std::vector<std::string> 
   }
   int status = 0;
   if (::waitpid(child, &status, __WALL) != child || !WIFSTOPPED(status)) {
-    throw std::runtime_error("a program cannot be traced here: ptrace(2) is refused");
+    give_up("a program cannot be traced here: ptrace(2) is refused");
   }
   constexpr std::uintptr_t options = PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD |
                                      PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
                                      PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT;
   if (::ptrace(PTRACE_SETOPTIONS, child, nullptr, std::bit_cast<void*>(options)) != 0) {
-    give_up("ptrace");
+    throw std::system_error(errno, std::generic_category(), "ptrace");
   }
   return child;
 }
@@ -193,7 +189,7 @@ struct StopAtCall {
 StopAtCall stop_at_call(os::Pid thread) {
   __ptrace_syscall_info info{};
   if (::ptrace(PTRACE_GET_SYSCALL_INFO, thread, std::bit_cast<void*>(sizeof info), &info) < 0) {
-    give_up("ptrace");
+    throw std::system_error(errno, std::generic_category(), "ptrace");
   }
   if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
     return {.is_entry = true,
@@ -213,7 +209,7 @@ void refuse_call(os::Pid thread) {
            std::bit_cast<void*>(no_call));
 #else
   static_cast<void>(thread);
-  throw std::runtime_error("calls are counted on x86-64 alone");
+  give_up("calls are counted on x86-64 alone");
 #endif
 }
 
@@ -325,7 +321,7 @@ class Pauses {
     children_.wait(time_);
     time_ = std::min(time_ * 2, time_max);
     if (Clock::now() > end_) {
-      throw std::runtime_error(in_vain_);
+      give_up("{}", in_vain_);
     }
   }
 
@@ -375,7 +371,7 @@ class Counter {
       }
     }
     if (exit_code_ != 0) {
-      throw std::runtime_error(fmt::format("what is counted ended with {}", exit_code_));
+      give_up("what is counted ended with {}", exit_code_);
     }
     return std::move(operations_);
   }

@@ -3,21 +3,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <functional>
 #include <initializer_list>
 #include <iostream>
 #include <iterator>
 #include <string_view>
-#include <utility>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "bench/perf/files.hpp"
-#include "bench/perf/google_benchmark.hpp"
-#include "bench/perf/process.hpp"
 #include "bench/perf/record.hpp"
 #include "bench/perf/verbs.hpp"
 #include "harness/explore/plans.hpp"
@@ -27,40 +22,33 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
-using MaybeTimes = OrWhy<std::vector<double>>;
+using Names = std::vector<std::string>;
 
-tl::unexpected<CompareError> not_built(std::string why) {
-  CompareError reason(std::move(why));
-  reason.is_not_built = true;
-  return tl::unexpected<CompareError>(std::move(reason));
-}
-
-void tell(const std::string& line) {
-  say("lastref perf: " + line);
+double seconds_since(Clock::time_point began) {
+  return std::chrono::duration<double>(Clock::now() - began).count();
 }
 
 /// One line on standard error. A terminal updates it; otherwise it is printed once per look.
 class ProgressLine {
  public:
-  void tell(const Progress& progress) {
-    const double elapsed = std::chrono::duration<double>(Clock::now() - began_).count();
+  void show(const Progress& progress) {
     const std::string line = fmt::format("look {} of {}: {} left, pair {} of at most {}, {:.0f} s",
                                          progress.look,
                                          progress.looks,
                                          progress.unsettled,
                                          progress.pairs + 1,
                                          progress.pairs_max,
-                                         elapsed);
+                                         seconds_since(began_));
     if (is_terminal_) {
       std::cerr << '\r' << line << "    " << std::flush;
     } else if (progress.look != look_) {
-      perf::tell(line);
+      say(line);
     }
     look_ = progress.look;
   }
   void end() const {
     if (is_terminal_ && look_ > 0) {
-      std::cerr << std::endl;
+      say("");
     }
   }
 
@@ -70,74 +58,81 @@ class ProgressLine {
   bool is_terminal_ = ::isatty(STDERR_FILENO) == 1;
 };
 
+/// What `act` returns. If a revision fails in it, it is not built as it should be.
+template <typename Act>
+auto of_side(const FoundSide& side, Act act) try {
+  return act();
+} catch (const std::runtime_error& error) {
+  if (side.kind == SideKind::revision) {
+    throw NotBuilt(error.what());
+  }
+  throw;
+}
+
 class Comparer {
  public:
-  explicit Comparer(CompareOptions options) : options_(std::move(options)) {
+  explicit Comparer(const CompareOptions& options) : options_(options) {
     comparison_.seed = options_.seed.value_or(new_seed());
+    comparison_.rules = options_.rules;
   }
 
-  tl::expected<Comparison, CompareError> run() {
-    return options_.command.empty() ? compare_benchmarks() : compare_commands();
-  }
-
- private:
-  tl::expected<Comparison, CompareError> compare_benchmarks() {
-    auto a = find_side(options_.a, options_.sides);
-    auto b = a ? find_side(options_.b, options_.sides) : a;
-    if (!b) {
-      return no(b.error());
+  Comparison run() {
+    if (options_.command.empty()) {
+      compare_benchmarks();
+    } else {
+      compare_commands();
     }
-    comparison_.a = a->name;
-    comparison_.b = b->name;
-    const bool is_file_a = a->kind == SideKind::file;
-    if (is_file_a != (b->kind == SideKind::file)) {
-      return no(
-          fmt::format("{} was measured at another time than {} would be: compare a file with "
-                      "a file, or builds with each other",
-                      is_file_a ? options_.a : options_.b,
-                      is_file_a ? options_.b : options_.a));
-    }
-    return is_file_a ? compare_files() : compare_builds(*a, *b);
-  }
-
-  tl::expected<Comparison, CompareError> compare_files() {
-    comparison_.has_pairs = false;
-    const auto run_a = read_run(options_.a);
-    const auto run_b = read_run(options_.b);
-    if (!run_a || !run_b) {
-      return no(run_a ? run_b.error() : run_a.error());
-    }
-    const auto names_a = names_in(*run_a);
-    const auto both = split(names_a, names_in(*run_b));
-    if (both.empty()) {
-      return none_in_common();
-    }
-    set_rows(both.size());
-    for (const std::string& name : both) {
-      const MeasuredBenchmark& of_a = benchmark_in(*run_a, name);
-      const MeasuredBenchmark& of_b = benchmark_in(*run_b, name);
-      ComparedRow row{.name = name, .a = seconds_that_count(of_a), .b = seconds_that_count(of_b)};
-      row.error = !of_a.error.empty()   ? "A: " + of_a.error
-                  : !of_b.error.empty() ? "B: " + of_b.error
-                                        : error_of(row);
-      row.judgement = row.error.empty()
-                          ? judge_samples(row.a, row.b, comparison_.rules, comparison_.seed)
-                          : Judgement{.has_pairs = false};
-      comparison_.rows.push_back(std::move(row));
-    }
-    judge_rows(comparison_.rows, comparison_.rules);
     return std::move(comparison_);
   }
 
-  static std::string error_of(const ComparedRow& row) {
-    const auto is_none = [](double time) { return time <= 0; };
-    return std::ranges::any_of(row.a, is_none) || std::ranges::any_of(row.b, is_none)
-               ? "it took no time that can be compared"
-               : "";
+ private:
+  void compare_benchmarks() {
+    FoundSide a = find_side(options_.a, options_.sides);
+    FoundSide b = find_side(options_.b, options_.sides);
+    comparison_.a = a.name;
+    comparison_.b = b.name;
+    const bool is_file_a = a.kind == SideKind::file;
+    if (is_file_a != (b.kind == SideKind::file)) {
+      give_up(
+          "{} was measured at another time than {} would be: compare a file with a file, or builds "
+          "with each other",
+          is_file_a ? options_.a : options_.b,
+          is_file_a ? options_.b : options_.a);
+    }
+    if (is_file_a) {
+      compare_files();
+    } else {
+      compare_builds(a, b);
+    }
   }
 
-  std::vector<std::string> names_in(const BenchmarkRun& run) const {
-    std::vector<std::string> names;
+  void compare_files() {
+    comparison_.has_pairs = false;
+    const BenchmarkRun run_a = read_run(options_.a);
+    const BenchmarkRun run_b = read_run(options_.b);
+    for (const std::string& name : split(names_in(run_a), names_in(run_b))) {
+      const MeasuredBenchmark& of_a = *find(run_a, name);
+      const MeasuredBenchmark& of_b = *find(run_b, name);
+      ComparedRow row{.name = name, .a = seconds_that_count(of_a), .b = seconds_that_count(of_b)};
+      const bool are_times =
+          std::ranges::all_of(row.a, is_time) && std::ranges::all_of(row.b, is_time);
+      row.error = !of_a.error.empty()   ? "A: " + of_a.error
+                  : !of_b.error.empty() ? "B: " + of_b.error
+                  : are_times           ? ""
+                                        : no_time;
+      comparison_.rows.push_back(std::move(row));
+    }
+    comparison_.rules.rows = comparison_.rows.size();
+    for (ComparedRow& row : comparison_.rows) {
+      row.judgement = row.error.empty()
+                          ? judge_samples(row.a, row.b, comparison_.rules, comparison_.seed)
+                          : Judgement{.has_pairs = false};
+    }
+    judge_rows(comparison_.rows, comparison_.rules);
+  }
+
+  Names names_in(const BenchmarkRun& run) const {
+    Names names;
     for (const MeasuredBenchmark& benchmark : run.benchmarks) {
       if (match(options_.benches, benchmark.name)) {
         names.push_back(benchmark.name);
@@ -146,33 +141,18 @@ class Comparer {
     return names;
   }
 
-  tl::unexpected<std::string> none_in_common() const {
-    return no("of those that A and B have in common, " + no_benchmark_matches(options_.benches));
-  }
-
-  static const MeasuredBenchmark& benchmark_in(const BenchmarkRun& run, const std::string& name) {
-    return *std::ranges::find(run.benchmarks, name, &MeasuredBenchmark::name);
-  }
-
-  tl::expected<Comparison, CompareError> compare_builds(FoundSide& a, FoundSide& b) {
+  void compare_builds(FoundSide& a, FoundSide& b) {
     for (FoundSide* const side : {&a, &b}) {
-      if (const auto built = build_side(*side, options_.sides, tell); !built) {
-        return not_built(built.error());
-      }
-      if (side->program.empty()) {
-        auto program = program_in(side->folder, options_.sides);
-        if (!program && side->kind == SideKind::revision) {
-          return not_built(program.error());
+      of_side(*side, [&] {
+        build_side(*side, options_.sides);
+        if (side->program.empty()) {
+          side->program = program_of(side->folder);
         }
-        if (!program) {
-          return no(program.error());
-        }
-        side->program = *std::move(program);
-      }
+      });
     }
     const bool know_both =
         knows_variable(a.program, without_peers) && knows_variable(b.program, without_peers);
-    const auto of = [&](const FoundSide& side) {
+    const auto options_for = [&](const FoundSide& side) {
       return BenchmarkOptions{.program = side.program,
                               .seconds_at_least = options_.seconds_at_least,
                               .environment = know_both && !options_.with_peers
@@ -181,79 +161,79 @@ class Comparer {
                               .scratch = scratch_.path(),
                               .patience = options_.patience};
     };
-    const BenchmarkOptions of_a = of(a);
-    const BenchmarkOptions of_b = of(b);
-    const auto names_a = benchmarks_of(of_a, options_.benches);
-    const auto names_b = names_a ? benchmarks_of(of_b, options_.benches) : names_a;
-    const auto is_revision = [](const FoundSide& side) { return side.kind == SideKind::revision; };
-    if (!names_b && is_revision(names_a ? b : a)) {
-      return not_built(names_b.error());
-    }
-    if (!names_b) {
-      return no(names_b.error());
-    }
+    const BenchmarkOptions for_a = options_for(a);
+    const BenchmarkOptions for_b = options_for(b);
+    const auto names_of = [&](const FoundSide& side, const BenchmarkOptions& options) {
+      return of_side(side, [&] { return benchmarks_of(options, options_.benches); });
+    };
+    const Names names_a = names_of(a, for_a);
+    const Names names_b = names_of(b, for_b);
+    const FoundSide& built = a.kind == SideKind::revision ? a : b;
     std::vector<Unit> units;
-    for (const std::string& name : split(*names_a, *names_b)) {
+    for (const std::string& name : of_side(built, [&] { return split(names_a, names_b); })) {
       units.push_back({.name = name, .rows = {name}});
     }
-    if (units.empty() && (is_revision(a) || is_revision(b))) {
-      return not_built(none_in_common().value());
-    }
-    return run_units(units, [&](Side side, std::size_t unit) -> MaybeTimes {
-      const auto measured = measure_benchmark(side == Side::a ? of_a : of_b, units[unit].name);
+    run_units(units, [&](Side side, std::size_t unit) {
+      const auto measured = measure_benchmark(side == Side::a ? for_a : for_b, units[unit].name);
       // The benchmark may have its own repetitions. They share one process, so they are one value.
-      return measured ? MaybeTimes(std::vector{median_of(seconds_that_count(*measured))})
-                      : no(measured.error());
+      return std::vector{median_of(seconds_that_count(measured))};
     });
   }
 
+  std::filesystem::path program_of(const std::filesystem::path& folder) const {
+    const auto program = program_in(folder, options_.sides);
+    if (!program) {
+      const std::string wanted = options_.sides.program.string();
+      give_up(
+          "there is no {} in {}", wanted.empty() ? "bin/lastref_bench" : wanted, folder.string());
+    }
+    return *program;
+  }
+
   /// A command with {} runs in the current folder, any other in the folder of its side.
-  tl::expected<Comparison, CompareError> compare_commands() {
+  void compare_commands() {
     const bool has_place = std::ranges::any_of(options_.command, [](const std::string& word) {
       return word.find("{}") != std::string::npos;
     });
-    ProcessOptions processes[2];
-    for (const Side side : {Side::a, Side::b}) {
-      const std::string& word = side == Side::a ? options_.a : options_.b;
-      ProcessOptions& process = processes[side == Side::a ? 0 : 1];
-      (side == Side::a ? comparison_.a : comparison_.b) = word;
-      process = {.words = options_.command,
-                 .log = scratch_.path() / "command.log",
-                 .patience = options_.patience};
+    std::vector<FoundSide> in_use;
+    std::vector<ProcessOptions> processes;
+    for (auto [word, shown] :
+         {std::pair(&options_.a, &comparison_.a), {&options_.b, &comparison_.b}}) {
+      ProcessOptions& process =
+          processes.emplace_back(ProcessOptions{.words = options_.command,
+                                                .log = scratch_.path() / "command.log",
+                                                .patience = options_.patience});
+      *shown = *word;
       if (has_place) {
-        std::ranges::for_each(process.words, [&](std::string& each) { fill_in(each, word); });
+        std::ranges::for_each(process.words, [&](std::string& each) { fill_in(each, *word); });
         continue;
       }
-      auto found = find_side(word, options_.sides);
-      if (found && found->folder.empty()) {
-        found = no(word + " is no folder to run a command in");
+      FoundSide& side = in_use.emplace_back(find_side(*word, options_.sides));
+      if (side.folder.empty()) {
+        give_up("{} is no folder to run a command in", *word);
       }
-      if (!found) {
-        return no(found.error());
-      }
-      if (const auto built = build_side(*found, options_.sides, tell); !built) {
-        return not_built(built.error());
-      }
-      (side == Side::a ? comparison_.a : comparison_.b) = found->name;
-      process.folder = found->folder;
-      in_use_.push_back(*std::move(found));
+      of_side(side, [&] { build_side(side, options_.sides); });
+      *shown = side.name;
+      process.folder = side.folder;
     }
-    const std::vector<Unit> units = {{.name = "command", .rows = {"wall time", "processor time"}}};
     std::string not_started;
-    auto compared = run_units(units, [&](Side side, std::size_t) -> MaybeTimes {
-      const auto times = run_measured(processes[side == Side::a ? 0 : 1]);
-      if (!times && times.error().why == FailedProcess::Why::not_started) {
-        not_started = describe(times.error());
-      }
-      return times ? MaybeTimes({times->wall_seconds, times->processor_seconds})
-                   : no(describe(times.error()));
-    });
+    run_units({{.name = "command", .rows = {"wall time", "processor time"}}},
+              [&](Side side, std::size_t) {
+                try {
+                  const ProcessTimes times = run_measured(processes[side == Side::a ? 0 : 1]);
+                  return std::vector{times.wall_seconds, times.processor_seconds};
+                } catch (const FailedProcess& failed) {
+                  if (failed.why == FailedProcess::Why::not_started) {
+                    not_started = failed.what();
+                  }
+                  throw;
+                }
+              });
     // A command that never started is an error, not an unclear result. After a first pair, the
     // cause is the machine.
-    if (compared && !not_started.empty() && compared->rows.front().a.empty()) {
-      return no(not_started);
+    if (!not_started.empty() && comparison_.rows.front().a.empty()) {
+      give_up("{}", not_started);
     }
-    return compared;
   }
 
   static void fill_in(std::string& word, const std::string& side) {
@@ -263,68 +243,56 @@ class Comparer {
     }
   }
 
-  tl::expected<Comparison, CompareError> run_units(const std::vector<Unit>& units,
-                                                   const MeasureOnce& measure) {
-    if (units.empty()) {
-      return none_in_common();
+  void run_units(const std::vector<Unit>& units, const MeasureOnce& measure) {
+    Rules& rules = comparison_.rules;
+    rules.rows = rows_in(units);
+    if (looks_of(rules).empty()) {
+      give_up("--pairs-max {} can tell nothing: for {} rows at --alpha {} it takes {}",
+              rules.pairs_max,
+              rules.rows,
+              rules.alpha,
+              least_pairs(rules));
     }
-    set_rows(rows_in(units));
-    if (looks_of(comparison_.rules).empty()) {
-      return no(
-          fmt::format("--pairs-max {} can tell nothing: for {} rows at --alpha {} it takes {}",
-                      comparison_.rules.pairs_max,
-                      comparison_.rules.rows,
-                      comparison_.rules.alpha,
-                      least_pairs(comparison_.rules)));
-    }
-    tell(fmt::format("{} against {}, {} rows, --seed {}",
-                     comparison_.a,
-                     comparison_.b,
-                     comparison_.rules.rows,
-                     comparison_.seed));
+    say(fmt::format("{} against {}, {} rows, --seed {}",
+                    comparison_.a,
+                    comparison_.b,
+                    rules.rows,
+                    comparison_.seed));
     be_first_in_line();
     ProgressLine line;
     const auto began = Clock::now();
+    const auto is_over = [&] { return options_.budget && seconds_since(began) > *options_.budget; };
     comparison_.rows =
         run_in_pairs(units,
                      measure,
-                     {.rules = comparison_.rules,
+                     {.rules = rules,
                       .seed = comparison_.seed,
-                      .is_over =
-                          [&] {
-                            return options_.budget &&
-                                   std::chrono::duration<double>(Clock::now() - began).count() >
-                                       *options_.budget;
-                          },
-                      .tell = [&](const Progress& progress) { line.tell(progress); }});
+                      .is_over = is_over,
+                      .tell = [&](const Progress& progress) { line.show(progress); }});
     line.end();
-    return std::move(comparison_);
-  }
-
-  void set_rows(std::size_t rows) {
-    comparison_.rules = options_.rules;
-    comparison_.rules.rows = rows;
   }
 
   /// The names that both have, in A's order; the others are recorded as only in A or B.
-  std::vector<std::string> split(const std::vector<std::string>& a,
-                                 const std::vector<std::string>& b) {
-    std::vector<std::string> both;
+  Names split(const Names& a, const Names& b) {
+    const auto has = [](const Names& names, const std::string& name) {
+      return std::ranges::find(names, name) != names.end();
+    };
+    Names both;
     for (const std::string& name : a) {
-      const bool is_common = std::ranges::find(b, name) != b.end();
-      (is_common ? both : comparison_.only_in_a).push_back(name);
+      (has(b, name) ? both : comparison_.only_in_a).push_back(name);
     }
-    std::ranges::copy_if(
-        b, std::back_inserter(comparison_.only_in_b), [&](const std::string& name) {
-          return std::ranges::find(a, name) == a.end();
-        });
+    std::ranges::remove_copy_if(b,
+                                std::back_inserter(comparison_.only_in_b),
+                                [&](const std::string& name) { return has(a, name); });
+    if (both.empty()) {
+      give_up("of those that A and B have in common, {}", no_benchmark_matches(options_.benches));
+    }
     return both;
   }
 
-  CompareOptions options_;
+  const CompareOptions& options_;
   ScratchFolder scratch_;
   Comparison comparison_;
-  std::vector<FoundSide> in_use_;
 };
 
 bool needs_another_look(const ComparedRow& row) {
@@ -333,20 +301,18 @@ bool needs_another_look(const ComparedRow& row) {
 }
 
 std::string verdict_of(const Judgement& judgement, const Rules& rules) {
-  const double percent = rules.tolerance * 100;
+  const std::string_view name = name_of(judgement.verdict);
+  const std::string percent = fmt::format("{:g} %", rules.tolerance * 100);
   switch (judgement.verdict) {
     case Verdict::same:
-      return fmt::format("same within ±{:g} %", percent);
+      return fmt::format("{} within ±{}", name, percent);
     case Verdict::faster:
     case Verdict::slower:
-      return fmt::format("{}, {} {:g} %",
-                         name_of(judgement.verdict),
-                         judgement.is_beyond ? "beyond" : "within",
-                         percent);
+      return fmt::format("{}, {} {}", name, judgement.is_beyond ? "beyond" : "within", percent);
     case Verdict::cannot_tell:
-      return name_of(judgement.verdict);
+      break;
   }
-  return {};
+  return std::string(name);
 }
 
 std::string bound(double value) {
@@ -359,28 +325,24 @@ std::size_t width_of(std::string_view text) {
       std::ranges::count_if(text, [](char byte) { return (byte & 0xC0) != 0x80; }));
 }
 
-std::size_t count_of(const Comparison& comparison, Verdict verdict, bool is_beyond) {
-  return static_cast<std::size_t>(std::ranges::count_if(comparison.rows, [&](const auto& row) {
-    return row.judgement.verdict == verdict && row.judgement.is_beyond == is_beyond;
-  }));
-}
-
 std::string totals_of(const Comparison& comparison) {
   struct Kind {
-    std::size_t count;
+    Verdict verdict;
+    bool is_beyond;
     const char* what;
   };
   std::string line;
-  for (const auto& [count, what] : std::initializer_list<Kind>{
-           {count_of(comparison, Verdict::slower, /*is_beyond=*/true),
-            "slower beyond the tolerance"},
-           {count_of(comparison, Verdict::slower, /*is_beyond=*/false), "slower within it"},
-           {count_of(comparison, Verdict::faster, /*is_beyond=*/true), "faster beyond it"},
-           {count_of(comparison, Verdict::faster, /*is_beyond=*/false), "faster within it"},
-           {count_of(comparison, Verdict::same, /*is_beyond=*/false), "the same"},
-           {count_of(comparison, Verdict::cannot_tell, /*is_beyond=*/false), "cannot be told"}}) {
+  for (const Kind& kind : {Kind{Verdict::slower, /*is_beyond=*/true, "slower beyond the tolerance"},
+                           Kind{Verdict::slower, /*is_beyond=*/false, "slower within it"},
+                           Kind{Verdict::faster, /*is_beyond=*/true, "faster beyond it"},
+                           Kind{Verdict::faster, /*is_beyond=*/false, "faster within it"},
+                           Kind{Verdict::same, /*is_beyond=*/false, "the same"},
+                           Kind{Verdict::cannot_tell, /*is_beyond=*/false, "cannot be told"}}) {
+    const auto count = std::ranges::count_if(comparison.rows, [&](const ComparedRow& row) {
+      return row.judgement.verdict == kind.verdict && row.judgement.is_beyond == kind.is_beyond;
+    });
     if (count > 0) {
-      line += fmt::format("{}{} {}", line.empty() ? "" : ", ", count, what);
+      line += fmt::format("{}{} {}", line.empty() ? "" : ", ", count, kind.what);
     }
   }
   return line;
@@ -510,25 +472,23 @@ std::string to_json(const Comparison& comparison) {
 
 }  // namespace
 
-harness::Exit run_compare(const CompareOptions& options) {
+harness::Exit run_compare(const CompareOptions& options) try {
   if (!options.json.empty() && !is_writable(options.json)) {
-    return refuse(options.json + " cannot be written");
+    give_up("{} cannot be written", options.json);
   }
-  const auto comparison = compare(options);
-  if (!comparison) {
-    const CompareError& reason = comparison.error();
-    const harness::Exit exit = refuse(reason.why);
-    return reason.is_not_built ? harness::Exit::does_not_apply : exit;
+  const Comparison comparison = compare(options);
+  std::cout << text_of(comparison, options);
+  if (!options.json.empty()) {
+    write_whole(options.json, to_json(comparison));
   }
-  std::cout << text_of(*comparison, options);
-  if (!options.json.empty() && !write_whole(options.json, to_json(*comparison))) {
-    return refuse(options.json + " cannot be written");
-  }
-  return exit_of(*comparison);
+  return exit_of(comparison);
+} catch (const NotBuilt& error) {
+  refuse(error.what());
+  return harness::Exit::does_not_apply;
 }
 
-tl::expected<Comparison, CompareError> compare(CompareOptions options) {
-  return Comparer(std::move(options)).run();
+Comparison compare(const CompareOptions& options) {
+  return Comparer(options).run();
 }
 
 harness::Exit exit_of(const Comparison& comparison) {

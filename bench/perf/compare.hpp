@@ -4,10 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
-
-#include <tl/expected.hpp>
 
 #include "bench/perf/builds.hpp"
 #include "bench/perf/google_benchmark.hpp"
@@ -44,18 +41,15 @@ struct Comparison {
   std::vector<std::string> only_in_b = {};
 };
 
-/// Why there is nothing to compare.
-struct CompareError {
-  /// Implicit, because the reason is usually just a line.
-  // NOLINTNEXTLINE(google-explicit-constructor)
-  CompareError(std::string reason) : why(std::move(reason)) {}
-
-  std::string why;            ///< A line for the user
-  bool is_not_built = false;  ///< A revision does not build, or lacks all of the benchmarks.
+/// A revision does not build, or has none of the benchmarks.
+struct NotBuilt : std::runtime_error {
+  using runtime_error::runtime_error;
 };
 
-/// Compares the two sides and writes progress to standard error. Fails if it cannot begin.
-tl::expected<Comparison, CompareError> compare(CompareOptions options);
+/// Compares the two sides and writes progress to standard error.
+///
+/// Throws          NotBuilt, or std::runtime_error: there is nothing to compare
+Comparison compare(const CompareOptions& options);
 
 /// A regression beyond the tolerance decides first, then rows without a verdict.
 harness::Exit exit_of(const Comparison& comparison);

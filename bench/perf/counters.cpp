@@ -1,22 +1,15 @@
 #include "bench/perf/counters.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
-#include <map>
 #include <set>
-#include <sstream>
-#include <stdexcept>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "bench/counted/mark.hpp"
-#include "bench/perf/call_counter.hpp"
 #include "bench/perf/figures.hpp"
 #include "bench/perf/files.hpp"
 #include "bench/perf/process.hpp"
@@ -27,19 +20,18 @@
 namespace lastref::perf {
 namespace {
 
+namespace fs = std::filesystem;
+using harness::Exit;
+using Rows = std::vector<CounterRow>;
+
 constexpr std::string_view head = "| Operation | Process | System calls |";
 constexpr std::size_t columns_before = 3;
 constexpr std::string_view not_counted = "–";
 constexpr auto columns = names_of(Column());
-
-std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> lines;
-  std::istringstream stream{std::string(text)};
-  for (std::string line; std::getline(stream, line);) {
-    lines.push_back(line);
-  }
-  return lines;
-}
+/// Whether this is a system call depends on the machine's clock. vdso(7)
+constexpr const char* call_of_the_clock = "clock_gettime";
+/// Where the heap ends depends on all earlier allocations.
+constexpr const char* call_of_the_heap = "brk";
 
 std::vector<std::string_view> split(std::string_view text, std::string_view between) {
   std::vector<std::string_view> parts;
@@ -56,28 +48,28 @@ std::vector<std::string_view> split(std::string_view text, std::string_view betw
 std::uint64_t figure_of(std::string_view text) {
   const auto number = number_in<std::uint64_t>(text);
   if (!number) {
-    throw std::runtime_error(fmt::format("'{}' is no number", text));
+    give_up("'{}' is no number", text);
   }
   return *number;
 }
 
-/// The lines where the table begins and ends; both are the number of lines if there is none.
-std::pair<std::size_t, std::size_t> table_in(const std::vector<std::string>& lines) {
-  const auto begin =
-      std::ranges::find_if(lines, [](const std::string& line) { return line.starts_with(head); });
-  const auto end = std::find_if(
-      begin, lines.end(), [](const std::string& line) { return !line.starts_with('|'); });
-  return {static_cast<std::size_t>(begin - lines.begin()),
-          static_cast<std::size_t>(end - lines.begin())};
+/// Where the table of a page begins and ends; the end of the page if it has none.
+std::pair<std::size_t, std::size_t> table_in(std::string_view page) {
+  const std::size_t begin = std::min(page.find(head), page.size());
+  std::size_t end = begin;
+  while (page.substr(end).starts_with('|')) {
+    end = std::min(page.find('\n', end), page.size() - 1) + 1;
+  }
+  return {begin, end};
 }
 
 CounterRow row_of(std::string_view line) {
   if (!line.starts_with("| ") || !line.ends_with(" |")) {
-    throw std::runtime_error("it does not begin with '| ' and end with ' |'");
+    give_up("it does not begin with '| ' and end with ' |'");
   }
   const auto cells = split(line.substr(2, line.size() - 4), " | ");
   if (cells.size() != columns_before + columns.size()) {
-    throw std::runtime_error(fmt::format("it has {} columns", cells.size()));
+    give_up("it has {} columns", cells.size());
   }
   CounterRow row{.operation = std::string(cells[0].substr(0, cells[0].find(':'))),
                  .process = std::string(cells[1]),
@@ -88,7 +80,7 @@ CounterRow row_of(std::string_view line) {
     }
     const auto words = split(call, " ");
     if (words.size() != 2) {
-      throw std::runtime_error(fmt::format("'{}' is no call and its number", call));
+      give_up("'{}' is no call and its number", call);
     }
     row.figures[std::string(words[0])] = figure_of(words[1]);
   }
@@ -108,8 +100,7 @@ std::uint64_t figure_in(const Figures& figures, std::string_view counter) {
 
 }  // namespace
 
-std::string to_markdown(const std::vector<CounterRow>& rows,
-                        const std::map<std::string, OperationText>& operations) {
+std::string to_markdown(const Rows& rows, const std::map<std::string, OperationText>& operations) {
   std::string text(head);
   std::string line = "| --- | --- | --- |";
   for (const std::string_view column : columns) {
@@ -146,62 +137,47 @@ std::string to_markdown(const std::vector<CounterRow>& rows,
   return text;
 }
 
-std::vector<CounterRow> rows_in(std::string_view page) {
-  const std::vector<std::string> lines = lines_of(page);
-  const auto [begin, end] = table_in(lines);
-  if (end < begin + 2) {
-    throw std::runtime_error("no table of counters");
+Rows rows_in(std::string_view page) {
+  const auto [begin, end] = table_in(page);
+  std::vector<std::string_view> lines = split(page.substr(begin, end - begin), "\n");
+  if (lines.back().empty()) {
+    lines.pop_back();
   }
-  std::vector<CounterRow> rows;
+  if (lines.size() < 2) {
+    give_up("no table of counters");
+  }
+  const auto before = std::ranges::count(page.substr(0, begin), '\n');
+  Rows rows;
   std::set<std::pair<std::string, std::string>> seen;
-  for (std::size_t at = begin + 2; at < end; ++at) {
+  for (std::size_t at = 2; at < lines.size(); ++at) {
     try {
-      rows.push_back(row_of(lines[at]));
-      const CounterRow& row = rows.back();
+      const CounterRow& row = rows.emplace_back(row_of(lines[at]));
       if (!seen.emplace(row.operation, row.process).second) {
-        throw std::runtime_error(
-            fmt::format("{} of {} has one already", row.operation, row.process));
+        give_up("{} of {} has one already", row.operation, row.process);
       }
     } catch (const std::runtime_error& error) {
-      throw std::runtime_error(fmt::format("line {} is no row: {}", at + 1, error.what()));
+      give_up("line {} is no row: {}", static_cast<std::size_t>(before) + at + 1, error.what());
     }
   }
   return rows;
 }
 
 std::string with_table(std::string_view page, std::string_view table) {
-  const std::vector<std::string> lines = lines_of(page);
-  const auto [begin, end] = table_in(lines);
-  std::string text;
-  for (std::size_t at = 0; at <= lines.size(); ++at) {
-    if (at == begin) {
-      text += table;
-    }
-    if (at < lines.size() && (at < begin || at >= end)) {
-      text += lines[at] + '\n';
-    }
-  }
-  return text;
+  const auto [begin, end] = table_in(page);
+  return std::string(page.substr(0, begin)).append(table).append(page.substr(end));
 }
 
-std::vector<std::string> differences(const std::vector<CounterRow>& expected,
-                                     const std::vector<CounterRow>& found) {
-  struct Both {
-    Figures before = {};
-    Figures now = {};
-  };
+std::vector<std::string> differences(const Rows& expected, const Rows& found) {
   using Key = std::pair<std::string, std::string>;
-  std::map<Key, Both> by_process;
+  std::map<Key, std::array<Figures, 2>> by_process;
   std::vector<Key> order;
-  const auto gather = [&](const std::vector<CounterRow>& rows, Figures Both::*figures) {
-    for (const CounterRow& row : rows) {
+  for (const std::size_t now : {0U, 1U}) {
+    for (const CounterRow& row : now == 0 ? expected : found) {
       const auto [at, is_new] = by_process.try_emplace({row.operation, row.process});
-      at->second.*figures = row.figures;
+      at->second[now] = row.figures;
       order.insert(order.end(), is_new ? 1 : 0, at->first);
     }
-  };
-  gather(expected, &Both::before);
-  gather(found, &Both::now);
+  }
   std::vector<std::string> all;
   for (const Key& key : order) {
     const auto& [before, now] = by_process.at(key);
@@ -220,13 +196,6 @@ std::vector<std::string> differences(const std::vector<CounterRow>& expected,
 }
 
 namespace {
-
-namespace fs = std::filesystem;
-
-/// Whether this is a system call depends on the machine's clock. vdso(7)
-constexpr const char* call_of_the_clock = "clock_gettime";
-/// Where the heap ends depends on all earlier allocations.
-constexpr const char* call_of_the_heap = "brk";
 
 /// The paths below always have the same length, because their bytes are counted.
 std::vector<FiguresByRole> rounds_of(const bench::Operation& operation, const Performer& by) {
@@ -266,7 +235,7 @@ OperationCounts counts_of(const bench::Operation& operation, const Performer& pe
   const std::string name(operation.name);
   std::vector<FiguresByRole> rounds = rounds_of(operation, performer);
   if (rounds.size() != bench::rounds) {
-    throw std::runtime_error(fmt::format("{} was done {} times", name, rounds.size()));
+    give_up("{} was done {} times", name, rounds.size());
   }
   rounds.erase(rounds.begin(), rounds.begin() + bench::warm_ups);
 
@@ -300,8 +269,6 @@ bool can_be_counted_here(const bench::Operation& operation) {
 
 namespace {
 
-using harness::Exit;
-
 bool is_asked_for(const bench::Operation& operation, const CountersOptions& options) {
   return options.operations.empty() ||
          std::ranges::find(options.operations, operation.name) != options.operations.end();
@@ -310,66 +277,53 @@ bool is_asked_for(const bench::Operation& operation, const CountersOptions& opti
 std::string page_at(const std::string& path) {
   const auto text = text_of(path);
   if (!text) {
-    throw std::runtime_error(path + " cannot be read");
+    give_up("{} cannot be read", path);
   }
   return *text;
 }
 
 /// The rows that were counted, and the operations that were left out.
-struct Counted {
-  std::vector<CounterRow> rows;
-  std::vector<std::string> vague;
-  std::vector<std::string> left_out;
-
-  bool leaves_out(const CounterRow& row) const {
-    return std::ranges::find(left_out, row.operation) != left_out.end();
-  }
+struct Counted : OperationCounts {
+  std::set<std::string, std::less<>> left_out = {};
 };
 
 Counted count_all(const CountersOptions& options) {
-  const auto program = program_beside_us("lastref_counted");
-  if (!program) {
-    throw std::runtime_error(program.error());
-  }
-  const Performer performer{.program = *program, .plant = options.plant};
+  const Performer performer{.program = program_beside_us("lastref_counted"),
+                            .plant = options.plant};
   Counted counted;
   for (const bench::Operation& operation : bench::operations()) {
-    if (!is_asked_for(operation, options) || !can_be_counted_here(operation)) {
-      counted.left_out.emplace_back(operation.name);
-      if (is_asked_for(operation, options)) {
-        fmt::print("LEFT OUT {}: this kernel does not report how processes ended\n",
-                   operation.name);
-      }
+    if (is_asked_for(operation, options) && can_be_counted_here(operation)) {
+      OperationCounts counts = counts_of(operation, performer);
+      std::ranges::move(counts.rows, std::back_inserter(counted.rows));
+      std::ranges::move(counts.vague, std::back_inserter(counted.vague));
       continue;
     }
-    OperationCounts counts = counts_of(operation, performer);
-    std::ranges::move(counts.rows, std::back_inserter(counted.rows));
-    std::ranges::move(counts.vague, std::back_inserter(counted.vague));
+    counted.left_out.emplace(operation.name);
+    if (is_asked_for(operation, options)) {
+      fmt::print("LEFT OUT {}: this kernel does not report how processes ended\n", operation.name);
+    }
   }
   return counted;
 }
 
 /// The table in the order of operations; those that were left out keep their old rows.
-std::string table_of(const Counted& counted, const std::vector<CounterRow>& before) {
+std::string table_of(const Counted& counted, const Rows& before) {
   std::map<std::string, OperationText> texts;
-  std::vector<CounterRow> rows;
+  Rows rows;
   for (const bench::Operation& operation : bench::operations()) {
     const std::string name(operation.name);
     texts[name] = {.what = std::string(operation.what),
                    .counts_pages = operation.faults_vary.empty()};
-    for (const auto* some : {&counted.rows, &before}) {
-      std::ranges::copy_if(*some, std::back_inserter(rows), [&](const CounterRow& row) {
-        return row.operation == name && (some == &counted.rows || counted.leaves_out(row));
-      });
-    }
+    std::ranges::copy_if(counted.left_out.contains(name) ? before : counted.rows,
+                         std::back_inserter(rows),
+                         [&](const CounterRow& row) { return row.operation == name; });
   }
   return to_markdown(rows, texts);
 }
 
-Exit check(const CountersOptions& options,
-           std::vector<CounterRow> expected,
-           const Counted& counted) {
-  std::erase_if(expected, [&](const CounterRow& row) { return counted.leaves_out(row); });
+Exit check(const CountersOptions& options, Rows expected, const Counted& counted) {
+  std::erase_if(expected,
+                [&](const CounterRow& row) { return counted.left_out.contains(row.operation); });
   const auto found = differences(expected, counted.rows);
   if (found.empty()) {
     fmt::print("{} rows are as in {}\n", counted.rows.size(), options.check);
@@ -383,21 +337,12 @@ Exit check(const CountersOptions& options,
   return Exit::violation;
 }
 
-void update(const std::string& page, const Counted& counted) {
-  const std::string text = page_at(page);
-  const auto before = counted.left_out.empty() ? std::vector<CounterRow>() : rows_in(text);
-  if (!write_whole(page, with_table(text, table_of(counted, before)))) {
-    throw std::runtime_error(page + " cannot be written");
-  }
-}
-
 }  // namespace
 
 Exit run_counters(const CountersOptions& options) {
   bench::remove_what_killed_benches_left();
   // Read the table first: an error here should come before the counting.
-  const auto expected =
-      options.check.empty() ? std::vector<CounterRow>() : rows_in(page_at(options.check));
+  const Rows expected = options.check.empty() ? Rows() : rows_in(page_at(options.check));
   const Counted counted = count_all(options);
   if (options.check.empty() && options.update.empty()) {
     fmt::print("{}", table_of(counted, {}));
@@ -409,7 +354,9 @@ Exit run_counters(const CountersOptions& options) {
     return Exit::not_deterministic;
   }
   if (!options.update.empty()) {
-    update(options.update, counted);
+    const std::string page = page_at(options.update);
+    const Rows before = counted.left_out.empty() ? Rows() : rows_in(page);
+    write_whole(options.update, with_table(page, table_of(counted, before)));
   }
   return options.check.empty() ? Exit::clean : check(options, expected, counted);
 }

@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <system_error>
+#include <utility>
 
-#include <fmt/format.h>
+#include "bench/perf/process.hpp"
 
 namespace lastref::perf {
 namespace {
@@ -39,6 +39,22 @@ bool write(const fs::path& path, const std::string& text) {
   return !file.fail();
 }
 
+bool replace(const fs::path& path, const std::string& text) {
+  const fs::path beside = fmt::format("{}.{}.new", path.string(), ::getpid());
+  std::error_code error;
+  if (write(beside, text)) {
+    if (const auto before = fs::status(path, error); fs::exists(before)) {
+      fs::permissions(beside, before.permissions(), error);
+    }
+    fs::rename(beside, path, error);
+    if (!error) {
+      return true;
+    }
+  }
+  fs::remove(beside, error);
+  return false;
+}
+
 }  // namespace
 
 std::optional<std::string> text_of(const fs::path& path) {
@@ -57,31 +73,16 @@ bool is_writable(const fs::path& path) {
          (!fs::exists(real, error) || ::access(real.c_str(), W_OK) == 0);
 }
 
-bool write_whole(const fs::path& path, const std::string& text) {
-  if (is_no_file(path)) {
-    return write(path, text);
+void write_whole(const fs::path& path, const std::string& text) {
+  if (!(is_no_file(path) ? write(path, text) : replace(behind_links(path), text))) {
+    give_up("{} cannot be written", path.string());
   }
-  const fs::path real = behind_links(path);
-  const fs::path beside = fmt::format("{}.{}.new", real.string(), ::getpid());
-  std::error_code error;
-  if (write(beside, text)) {
-    if (const auto before = fs::status(real, error); fs::exists(before)) {
-      fs::permissions(beside, before.permissions(), error);
-    }
-    fs::rename(beside, real, error);
-    if (!error) {
-      return true;
-    }
-  }
-  fs::remove(beside, error);
-  return false;
 }
 
 ScratchFolder::ScratchFolder() {
   std::string name = fs::temp_directory_path() / "lastref-perf-XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) {
-    throw fs::filesystem_error(
-        "no folder for what is measured", name, std::error_code(errno, std::generic_category()));
+    give_up("no temporary folder: {}", std::generic_category().message(errno));
   }
   path_ = name;
 }
@@ -91,28 +92,32 @@ ScratchFolder::~ScratchFolder() {
   fs::remove_all(path_, ignored);
 }
 
-FileLock::FileLock(const fs::path& path)
-    : fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) {}
+FileLock::FileLock(fs::path path)
+    : path_(std::move(path)), fd_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) {}
 
 FileLock::~FileLock() {
-  ::flock(fd_, LOCK_UN);  // A child may still have the descriptor.
-  ::close(fd_);
+  ::flock(fd_.get(), LOCK_UN);  // A child may still have the descriptor.
 }
 
-bool FileLock::wait_alone(const std::function<void()>& tell) const {
-  if (take_alone()) {
-    return true;
+void FileLock::wait_alone(const std::string& what) const {
+  if (!take_alone()) {
+    say("waiting for " + what);
+    wait(LOCK_EX);
   }
-  tell();
-  return ::flock(fd_, LOCK_EX) == 0;
 }
 
 bool FileLock::take_alone() const {
-  return ::flock(fd_, LOCK_EX | LOCK_NB) == 0;
+  return ::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0;
 }
 
-bool FileLock::wait_shared() const {
-  return ::flock(fd_, LOCK_SH) == 0;
+void FileLock::wait_shared() const {
+  wait(LOCK_SH);
+}
+
+void FileLock::wait(int kind) const {
+  if (::flock(fd_.get(), kind) != 0) {
+    give_up("no lock on {}", path_.string());
+  }
 }
 
 }  // namespace lastref::perf

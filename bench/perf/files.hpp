@@ -2,9 +2,10 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
+
+#include "harness/platform/unique_fd.hpp"
 
 namespace lastref::perf {
 
@@ -16,13 +17,14 @@ bool is_writable(const std::filesystem::path& path);
 
 /// Writes a new file in the same folder and renames it at the end: the file has the whole text, or
 /// what it had before. A path that is not a regular file, such as /dev/stdout, is written to
-/// directly. False: the text could not be written completely; the file is unchanged.
-bool write_whole(const std::filesystem::path& path, const std::string& text);
+/// directly.
+///
+/// Throws          the text could not be written completely; the file is unchanged
+void write_whole(const std::filesystem::path& path, const std::string& text);
 
 /// A new temporary folder, which the destructor removes with its contents.
 class ScratchFolder {
  public:
-  /// Throws std::filesystem::filesystem_error if it cannot be made.
   ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
@@ -41,22 +43,25 @@ class ScratchFolder {
 class FileLock {
  public:
   /// Creates the file if needed, and does not lock it yet.
-  explicit FileLock(const std::filesystem::path& path);
+  explicit FileLock(std::filesystem::path path);
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
   ~FileLock();
 
-  /// Waits for an exclusive lock; calls `tell` before it waits. False if the file cannot be locked.
-  bool wait_alone(const std::function<void()>& tell) const;
+  /// Waits for an exclusive lock, and says before it waits what it waits for. This and
+  /// `wait_shared` throw if the file cannot be locked.
+  void wait_alone(const std::string& what) const;
   /// Takes an exclusive lock if no other process has a lock now.
   bool take_alone() const;
-  /// Waits for a shared lock.
-  bool wait_shared() const;
+  void wait_shared() const;
 
-  int descriptor() const noexcept { return fd_; }
+  int descriptor() const noexcept { return fd_.get(); }
 
  private:
-  int fd_;
+  void wait(int kind) const;
+
+  std::filesystem::path path_;
+  harness::UniqueFd fd_;
 };
 
 }  // namespace lastref::perf

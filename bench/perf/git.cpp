@@ -6,6 +6,7 @@
 
 #include "bench/perf/figures.hpp"
 #include "bench/perf/files.hpp"
+#include "bench/perf/process.hpp"
 
 namespace lastref::perf {
 
@@ -26,19 +27,23 @@ std::vector<std::string> variables_of_git() {
           "GIT_WORK_TREE"};
 }
 
-OrWhy<std::string> git_in(const std::filesystem::path& folder,
-                          std::vector<std::string> words,
-                          int kept_open) {
+std::string git_in(const std::filesystem::path& folder,
+                   std::vector<std::string> words,
+                   int kept_open) {
   words.insert(words.begin(), "git");
-  auto said = output_of({.words = std::move(words),
-                         .folder = folder,
-                         .without = variables_of_git(),
-                         .kept_open = kept_open})
-                  .map_error([](const FailedProcess& failed) { return describe(failed); });
-  while (said && said->ends_with('\n')) {
-    said->pop_back();
-  }
+  std::string said = output_of({.words = std::move(words),
+                                .folder = folder,
+                                .without = variables_of_git(),
+                                .kept_open = kept_open});
+  said.erase(said.find_last_not_of('\n') + 1);
   return said;
+}
+
+std::optional<std::string> ask_git(const std::filesystem::path& folder,
+                                   std::vector<std::string> words) try {
+  return git_in(folder, std::move(words));
+} catch (const FailedProcess&) {
+  return std::nullopt;
 }
 
 namespace {
@@ -46,23 +51,21 @@ namespace {
 /// "-1a2b3c4d"; or empty if git cannot show the changes.
 std::string digest_of_changes(const std::filesystem::path& checkout) {
   constexpr std::size_t letters = 8;
-  const auto changes = git_in(
+  const auto changes = ask_git(
       checkout, {"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--binary", "HEAD"});
   const ScratchFolder scratch;
   const std::filesystem::path file = scratch.path() / "changes";
-  if (!changes || !write_whole(file, *changes)) {
-    return {};
-  }
-  const auto digest = git_in(checkout, {"hash-object", "--no-filters", file.string()});
-  return digest ? "-" + digest->substr(0, letters) : "";
+  write_whole(file, changes.value_or(""));
+  const auto digest = ask_git(checkout, {"hash-object", "--no-filters", file.string()});
+  return changes && digest ? "-" + digest->substr(0, letters) : "";
 }
 
 }  // namespace
 
-OrWhy<std::string> hash_of(const std::filesystem::path& checkout, const std::string& name) {
+std::optional<std::string> hash_of(const std::filesystem::path& checkout, const std::string& name) {
   // Otherwise a name that begins with a dash would be an option of git.
-  return git_in(checkout,
-                {"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"});
+  return ask_git(checkout,
+                 {"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"});
 }
 
 std::optional<Commit> commit_in(const std::filesystem::path& checkout, const std::string& name) {
@@ -74,19 +77,14 @@ std::optional<Commit> commit_in(const std::filesystem::path& checkout, const std
     // Otherwise git may print a signature first: log.showSignature, git-config(1).
     return git_in(checkout, {"show", "--no-show-signature", "--no-patch", what, *hash});
   };
-  const auto time = shown("--format=%ct");
-  const auto subject = shown("--format=%s");
+  Commit commit{.name = *hash,
+                .time = number_in<std::int64_t>(shown("--format=%ct")).value_or(0),
+                .subject = shown("--format=%s")};
   // A shallow clone lacks ancestors of the commit.
-  const bool has_all = git_in(checkout, {"rev-parse", "--is-shallow-repository"}) == "false";
-  const auto count = has_all ? git_in(checkout, {"rev-list", "--count", *hash}) : no("");
-  const auto seconds = number_in<std::int64_t>(time.value_or(""));
-  if (!seconds || !subject) {
-    return std::nullopt;
+  if (ask_git(checkout, {"rev-parse", "--is-shallow-repository"}) == "false") {
+    commit.position = number_in<std::int64_t>(git_in(checkout, {"rev-list", "--count", *hash}));
   }
-  return Commit{.name = *hash,
-                .time = *seconds,
-                .position = number_in<std::int64_t>(count.value_or("")),
-                .subject = *subject};
+  return commit;
 }
 
 std::optional<Commit> checked_out(const std::filesystem::path& checkout, std::int64_t now) {
@@ -94,8 +92,7 @@ std::optional<Commit> checked_out(const std::filesystem::path& checkout, std::in
   if (!commit) {
     return std::nullopt;
   }
-  const auto changed = git_in(checkout, {"status", "--porcelain", "--untracked-files=no"});
-  if (changed && !changed->empty()) {
+  if (!git_in(checkout, {"status", "--porcelain", "--untracked-files=no"}).empty()) {
     commit->name += "-modified" + digest_of_changes(checkout);
     commit->time = now;
   }
@@ -107,12 +104,12 @@ std::optional<std::vector<std::string>> commits_between(const std::filesystem::p
                                                         const std::string& bad) {
   const auto from = hash_of(checkout, good);
   const auto to = hash_of(checkout, bad);
-  if (!from || !to || !git_in(checkout, {"merge-base", "--is-ancestor", *from, *to})) {
+  if (!from || !to || !ask_git(checkout, {"merge-base", "--is-ancestor", *from, *to})) {
     return std::nullopt;
   }
-  const auto said = git_in(checkout, {"rev-list", "--first-parent", "--reverse", *to, "^" + *from});
   std::vector<std::string> hashes;
-  std::istringstream lines(said.value_or(""));
+  std::istringstream lines(
+      git_in(checkout, {"rev-list", "--first-parent", "--reverse", *to, "^" + *from}));
   for (std::string hash; std::getline(lines, hash);) {
     hashes.push_back(hash);
   }
@@ -120,7 +117,7 @@ std::optional<std::vector<std::string>> commits_between(const std::filesystem::p
 }
 
 std::string url_of(const std::filesystem::path& checkout) {
-  std::string url = git_in(checkout, {"remote", "get-url", "origin"}).value_or("");
+  std::string url = ask_git(checkout, {"remote", "get-url", "origin"}).value_or("");
   if (!url.starts_with("https://") && !url.starts_with("http://")) {
     return {};
   }

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/perf/process.hpp"
 #include "bench/perf/record.hpp"
 
 namespace lastref::perf {
@@ -22,12 +21,17 @@ std::vector<std::string> variables_of_git();
 
 /// The output of git in the folder, without trailing newlines. An empty folder is the current one.
 /// The child inherits `kept_open`.
-OrWhy<std::string> git_in(const std::filesystem::path& folder,
-                          std::vector<std::string> words,
-                          int kept_open = -1);
+///
+/// Throws          FailedProcess
+std::string git_in(const std::filesystem::path& folder,
+                   std::vector<std::string> words,
+                   int kept_open = -1);
+/// As above, but nothing if git fails.
+std::optional<std::string> ask_git(const std::filesystem::path& folder,
+                                   std::vector<std::string> words);
 
-/// The full hash of a commit.
-OrWhy<std::string> hash_of(const std::filesystem::path& checkout, const std::string& name);
+/// The full hash of a commit; nothing if there is none of this name.
+std::optional<std::string> hash_of(const std::filesystem::path& checkout, const std::string& name);
 
 /// The commit of that name, with its full hash; nothing if there is none, or no checkout.
 std::optional<Commit> commit_in(const std::filesystem::path& checkout, const std::string& name);

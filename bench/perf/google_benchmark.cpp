@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/perf/files.hpp"
+#include "harness/report/json_members.hpp"
 
 namespace lastref::perf {
 namespace {
@@ -79,9 +80,7 @@ std::string without_controls(std::string text) {
 }
 
 std::string word_in(const Json& row, const char* key) {
-  const auto found = row.find(key);
-  return found != row.end() && found->is_string() ? without_controls(found->get<std::string>())
-                                                  : std::string();
+  return without_controls(harness::text_of(row, key));
 }
 
 /// The number of seconds in a unit; Google Benchmark has these four.
@@ -109,131 +108,67 @@ constexpr const char* not_a_run = "not the JSON of Google Benchmark: ";
 constexpr const char* only_aggregates =
     "only aggregates: run it without --benchmark_report_aggregates_only";
 
-/// Whether an aggregate is one of repetitions. A complexity belongs to a whole family of benchmarks
-/// and has the name of the family.
-bool is_of_repetitions(const Json& aggregate) {
-  const std::string name = word_in(aggregate, "aggregate_name");
-  return name != "BigO" && name != "RMS";
+/// In old versions a repetition has no run_name; its name is the same for all repetitions.
+std::string name_of(const Json& row) {
+  const std::string name = word_in(row, "run_name");
+  return name.empty() ? word_in(row, "name") : name;
 }
 
 std::string error_in(const Json& row) {
-  const auto is_set = [&](const char* key) {
-    const auto found = row.find(key);
-    return found != row.end() && found->is_boolean() && found->get<bool>();
-  };
-  if (is_set("error_occurred")) {
+  if (harness::member_of(row, "error_occurred") == true) {
     const std::string message = word_in(row, "error_message");
     return message.empty() ? "no reason given" : message;
   }
-  if (is_set("skipped")) {  // Google Benchmark 1.8 and later.
+  if (harness::member_of(row, "skipped") == true) {  // Google Benchmark 1.8 and later.
     const std::string message = word_in(row, "skip_message");
     return message.empty() ? "skipped" : message;
   }
   return {};
 }
 
-std::optional<double> time_in(const Json& row, const char* key) {
-  const auto found = row.find(key);
-  if (found == row.end() || !found->is_number()) {
-    return std::nullopt;
+double time_in(const Json& row, const char* key) {
+  const Json& member = harness::member_of(row, key);
+  const double time = member.is_number() ? member.get<double>() : -1;
+  if (!std::isfinite(time) || time < 0) {
+    give_up("{} has no time, or one that cannot be", name_of(row));
   }
-  const auto time = found->get<double>();
-  return std::isfinite(time) && time >= 0 ? std::optional(time) : std::nullopt;
+  return time;
 }
 
-/// Reads rows into a run.
-class Reader {
- public:
-  OrWhy<void> read(const Json& row) {
-    const std::string name = name_of(row);
-    if (name.empty()) {
-      return no(fmt::format("row {} of the benchmarks has no name", rows_ + 1));
-    }
-    ++rows_;
-    if (word_in(row, "run_type") == "aggregate") {
-      if (is_of_repetitions(row)) {
-        benchmark_of(name);
-      }
-      return {};
-    }
-    has_repetitions_ = true;
-    MeasuredBenchmark& benchmark = benchmark_of(name);
-    if (std::string error = error_in(row); !error.empty()) {
-      benchmark.error = std::move(error);
-      return {};
-    }
-    const std::string unit = row.contains("time_unit") ? word_in(row, "time_unit") : "ns";
-    const std::optional<double> scale = seconds_of_unit(unit);
-    if (!scale) {
-      return no(fmt::format("a unit of time that is not known, of {}: \"{}\"", name, unit));
-    }
-    const std::optional<double> wall = time_in(row, "real_time");
-    const std::optional<double> processor = time_in(row, "cpu_time");
-    if (!wall || !processor) {
-      return no(name + " has no time, or one that cannot be");
-    }
-    benchmark.wall_seconds.push_back(*wall * *scale);
-    benchmark.processor_seconds.push_back(*processor * *scale);
-    const auto iterations = row.find("iterations");
-    benchmark.iterations.push_back(iterations != row.end() && iterations->is_number_unsigned()
-                                       ? iterations->get<std::uint64_t>()
-                                       : 0);
-    benchmark.label = word_in(row, "label");
-    read_counters(row, benchmark);
-    return {};
+void add_repetition(const Json& row, MeasuredBenchmark& benchmark) {
+  if (std::string error = error_in(row); !error.empty()) {
+    benchmark.error = std::move(error);
+    return;
   }
-
-  bool has_aggregates_alone() const noexcept { return rows_ > 0 && !has_repetitions_; }
-
-  /// Returns everything that was read. May only be called once, at the end.
-  BenchmarkRun run() {
-    for (MeasuredBenchmark& benchmark : run_.benchmarks) {
-      if (benchmark.wall_seconds.empty() && benchmark.error.empty()) {
-        benchmark.error = only_aggregates;
-      }
-    }
-    return std::move(run_);
+  const std::string unit = row.contains("time_unit") ? word_in(row, "time_unit") : "ns";
+  const std::optional<double> scale = seconds_of_unit(unit);
+  if (!scale) {
+    give_up("a unit of time that is not known, of {}: \"{}\"", benchmark.name, unit);
   }
-
- private:
-  /// In old versions a repetition has no run_name; its name is the same for all repetitions.
-  static std::string name_of(const Json& row) {
-    if (!row.is_object()) {
-      return {};
-    }
-    const std::string name = word_in(row, "run_name");
-    return name.empty() ? word_in(row, "name") : name;
-  }
-
-  MeasuredBenchmark& benchmark_of(const std::string& name) {
-    const auto [found, is_new] = places_.try_emplace(name, run_.benchmarks.size());
-    if (is_new) {
-      run_.benchmarks.emplace_back().name = name;
-    }
-    return run_.benchmarks[found->second];
-  }
-
-  static void read_counters(const Json& row, MeasuredBenchmark& benchmark) {
-    for (const auto& [key, value] : row.items()) {
-      if (value.is_number() && is_counter(key)) {
-        benchmark.counters[without_controls(key)].push_back(value.get<double>());
-      }
+  benchmark.wall_seconds.push_back(time_in(row, "real_time") * *scale);
+  benchmark.processor_seconds.push_back(time_in(row, "cpu_time") * *scale);
+  const Json& iterations = harness::member_of(row, "iterations");
+  benchmark.iterations.push_back(iterations.is_number_unsigned() ? iterations.get<std::uint64_t>()
+                                                                 : 0);
+  benchmark.label = word_in(row, "label");
+  for (const auto& [key, value] : row.items()) {
+    if (value.is_number() && is_counter(key)) {
+      benchmark.counters[without_controls(key)].push_back(value.get<double>());
     }
   }
+}
 
-  BenchmarkRun run_;
-  std::map<std::string, std::size_t> places_;
-  std::size_t rows_ = 0;
-  bool has_repetitions_ = false;
-};
+/// A complexity is of a whole family of benchmarks, and has the name of the family.
+bool is_complexity(const Json& row) {
+  const std::string name = word_in(row, "aggregate_name");
+  return name == "BigO" || name == "RMS";
+}
 
 std::map<std::string, std::string> context_in(const Json& run) {
   std::map<std::string, std::string> context;
-  if (const auto found = run.find("context"); found != run.end() && found->is_object()) {
-    for (const auto& [key, value] : found->items()) {
-      // The parser has already refused bytes that are not UTF-8.
-      context[key] = value.is_string() ? without_controls(value.get<std::string>()) : value.dump();
-    }
+  for (const auto& [key, value] : harness::member_of(run, "context").items()) {
+    // The parser has already refused bytes that are not UTF-8.
+    context[key] = value.is_string() ? without_controls(value.get<std::string>()) : value.dump();
   }
   return context;
 }
@@ -261,39 +196,80 @@ std::string glob_for(const std::string& name) {
   return escaped(name, R"(\*?[)");
 }
 
-OrWhy<BenchmarkRun> parse_run(std::string_view text) {
+void append(MeasuredBenchmark& benchmark, const MeasuredBenchmark& more) {
+  const auto add = [](auto& all, const auto& values) {
+    all.insert(all.end(), values.begin(), values.end());
+  };
+  add(benchmark.wall_seconds, more.wall_seconds);
+  add(benchmark.processor_seconds, more.processor_seconds);
+  add(benchmark.iterations, more.iterations);
+  for (const auto& [name, values] : more.counters) {
+    add(benchmark.counters[name], values);
+  }
+  if (benchmark.error.empty()) {
+    benchmark.error = more.error;
+  }
+}
+
+const MeasuredBenchmark* find(const BenchmarkRun& run, const std::string& name) {
+  const auto found = std::ranges::find(run.benchmarks, name, &MeasuredBenchmark::name);
+  return found == run.benchmarks.end() ? nullptr : &*found;
+}
+
+BenchmarkRun parse_run(std::string_view text) {
   Json all;
   try {
     all = Json::parse(without_bare_words(text));
   } catch (const Json::exception& error) {
-    return no(std::string(not_a_run) + error.what());
+    give_up("{}{}", not_a_run, error.what());
   }
-  const auto rows = all.is_object() ? all.find("benchmarks") : all.end();
-  if (!all.is_object() || rows == all.end() || !rows->is_array()) {
-    return no(std::string(not_a_run) + "there is no list of benchmarks");
+  const Json& rows = harness::member_of(all, "benchmarks");
+  if (!rows.is_array()) {
+    give_up("{}there is no list of benchmarks", not_a_run);
   }
-  Reader reader;
-  for (const Json& row : *rows) {
-    if (const auto is_read = reader.read(row); !is_read) {
-      return no(is_read.error());
+  BenchmarkRun run{.context = context_in(all), .benchmarks = {}};
+  std::map<std::string, std::size_t> places;
+  bool has_repetitions = false;
+  for (const Json& row : rows) {
+    const std::string name = name_of(row);
+    if (name.empty()) {
+      give_up("row {} of the benchmarks has no name", &row - &rows.front() + 1);
+    }
+    const bool is_aggregate = word_in(row, "run_type") == "aggregate";
+    if (is_aggregate && is_complexity(row)) {
+      continue;
+    }
+    const auto [place, is_new] = places.try_emplace(name, run.benchmarks.size());
+    if (is_new) {
+      run.benchmarks.emplace_back().name = name;
+    }
+    if (!is_aggregate) {
+      has_repetitions = true;
+      add_repetition(row, run.benchmarks[place->second]);
     }
   }
-  if (reader.has_aggregates_alone()) {
-    return no(only_aggregates);
+  if (!rows.empty() && !has_repetitions) {
+    give_up(only_aggregates);
   }
-  BenchmarkRun run = reader.run();
-  run.context = context_in(all);
+  for (MeasuredBenchmark& benchmark : run.benchmarks) {
+    if (benchmark.wall_seconds.empty() && benchmark.error.empty()) {
+      benchmark.error = only_aggregates;
+    }
+  }
   return run;
 }
 
-OrWhy<BenchmarkRun> read_run(const std::filesystem::path& path) {
+BenchmarkRun read_run(const std::filesystem::path& path) {
   std::error_code error;
   const auto text = text_of(path);
   if (!text || !std::filesystem::is_regular_file(path, error)) {
-    return no(path.string() + " cannot be read");
+    give_up("{} cannot be read", path.string());
   }
-  return parse_run(*text).map_error(
-      [&](const std::string& why) { return path.string() + ": " + why; });
+  try {
+    return parse_run(*text);
+  } catch (const std::runtime_error& wrong) {
+    give_up("{}: {}", path.string(), wrong.what());
+  }
 }
 
 bool wall_time_counts(std::string_view name) {
@@ -312,15 +288,11 @@ const std::vector<double>& seconds_that_count(const MeasuredBenchmark& benchmark
   return wall_time_counts(benchmark.name) ? benchmark.wall_seconds : benchmark.processor_seconds;
 }
 
-OrWhy<std::vector<std::string>> benchmarks_of(const BenchmarkOptions& options, const Globs& globs) {
-  const auto said = output_of(
+std::vector<std::string> benchmarks_of(const BenchmarkOptions& options, const Globs& globs) {
+  std::istringstream lines(output_of(
       {.words = {options.program.string(), "--benchmark_list_tests=true", "--benchmark_filter=all"},
-       .environment = options.environment});
-  if (!said) {
-    return no(describe(said.error()));
-  }
+       .environment = options.environment}));
   std::vector<std::string> names;
-  std::istringstream lines(*said);
   for (std::string line; std::getline(lines, line);) {
     const bool is_known = std::ranges::find(names, line) != names.end();
     if (!line.empty() && !is_known && match(globs, line)) {
@@ -330,7 +302,7 @@ OrWhy<std::vector<std::string>> benchmarks_of(const BenchmarkOptions& options, c
   return names;
 }
 
-OrWhy<BenchmarkRun> run_benchmarks(const BenchmarkOptions& options, const std::string& filter) {
+BenchmarkRun run_benchmarks(const BenchmarkOptions& options, const std::string& filter) {
   const std::filesystem::path json = options.scratch / "run.json";
   std::error_code error;
   std::filesystem::remove(json, error);
@@ -344,24 +316,20 @@ OrWhy<BenchmarkRun> run_benchmarks(const BenchmarkOptions& options, const std::s
       .log = options.is_shown ? std::filesystem::path() : options.scratch / "run.log",
       .patience = options.patience};
   process.words.insert(process.words.end(), options.words.begin(), options.words.end());
-  if (const auto done = run_measured(process); !done) {
-    return no(describe(done.error()));
-  }
+  run_measured(process);
   return read_run(json);
 }
 
-OrWhy<MeasuredBenchmark> measure_benchmark(const BenchmarkOptions& options,
-                                           const std::string& name) {
-  auto run = run_benchmarks(options, filter_for(name));
-  if (!run) {
-    return no(run.error());
+MeasuredBenchmark measure_benchmark(const BenchmarkOptions& options, const std::string& name) {
+  const BenchmarkRun run = run_benchmarks(options, filter_for(name));
+  const MeasuredBenchmark* const found = find(run, name);
+  if (found == nullptr) {
+    give_up("it is not there");
   }
-  const auto found = std::ranges::find(run->benchmarks, name, &MeasuredBenchmark::name);
-  if (found == run->benchmarks.end()) {
-    return no("it is not there");
+  if (!found->error.empty()) {
+    give_up("it could not be done: {}", found->error);
   }
-  return found->error.empty() ? OrWhy<MeasuredBenchmark>(std::move(*found))
-                              : no("it could not be done: " + found->error);
+  return *found;
 }
 
 std::string filter_for(const std::string& name) {

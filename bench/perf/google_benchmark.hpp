@@ -48,14 +48,16 @@ std::string glob_for(const std::string& name);
 /// One benchmark. Each list has one value per repetition, in the order of the text.
 struct MeasuredBenchmark {
   std::string name;                       ///< with its arguments; all repetitions have the same
-  std::vector<double> wall_seconds;       ///< per iteration
-  std::vector<double> processor_seconds;  ///< per iteration
-  std::vector<std::uint64_t> iterations;
+  std::vector<double> wall_seconds = {};  ///< per iteration
+  std::vector<double> processor_seconds = {};  ///< per iteration
+  std::vector<std::uint64_t> iterations = {};
   /// A rate is per second of the clock that counts. A value that is not a number is left out.
   std::map<std::string, std::vector<double>> counters = {};
   std::string label = {};
   /// Why a repetition failed, or why there is none. A failed repetition is in none of the lists.
   std::string error = {};
+
+  bool operator==(const MeasuredBenchmark&) const = default;
 };
 
 struct BenchmarkRun {
@@ -63,11 +65,19 @@ struct BenchmarkRun {
   std::vector<MeasuredBenchmark> benchmarks;   ///< in the order of the text, names are unique
 };
 
+/// Null if the run has no benchmark of this name.
+const MeasuredBenchmark* find(const BenchmarkRun& run, const std::string& name);
+
+/// Appends the repetitions of another run.
+void append(MeasuredBenchmark& benchmark, const MeasuredBenchmark& more);
+
 /// Parses a whole text. A text without benchmarks is a run that has none. Control characters in
 /// strings are replaced by '?'.
-OrWhy<BenchmarkRun> parse_run(std::string_view text);
-/// An error names the file.
-OrWhy<BenchmarkRun> read_run(const std::filesystem::path& path);
+///
+/// Throws          what is wrong with the text
+BenchmarkRun parse_run(std::string_view text);
+/// Throws          as above, with the name of the file
+BenchmarkRun read_run(const std::filesystem::path& path);
 
 /// Whether wall time counts for the benchmark of this name, else processor time does.
 bool wall_time_counts(std::string_view name);
@@ -87,15 +97,16 @@ struct BenchmarkOptions {
 };
 
 /// The names of the program's benchmarks that match, without duplicates.
-OrWhy<std::vector<std::string>> benchmarks_of(const BenchmarkOptions& options, const Globs& globs);
+std::vector<std::string> benchmarks_of(const BenchmarkOptions& options, const Globs& globs);
 
 /// Runs the benchmarks that a regular expression matches in a new process.
-OrWhy<BenchmarkRun> run_benchmarks(const BenchmarkOptions& options, const std::string& filter);
+BenchmarkRun run_benchmarks(const BenchmarkOptions& options, const std::string& filter);
 
 /// Measures one benchmark in a new process. The benchmark decides itself how many repetitions it
 /// has. All repetitions of this name are in one result.
-OrWhy<MeasuredBenchmark> measure_benchmark(const BenchmarkOptions& options,
-                                           const std::string& name);
+///
+/// Throws          why there is no time of it
+MeasuredBenchmark measure_benchmark(const BenchmarkOptions& options, const std::string& name);
 
 /// A regular expression for Google Benchmark that matches this name only.
 std::string filter_for(const std::string& name);

@@ -1,20 +1,13 @@
 #include "bench/perf/history.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "bench/perf/figures.hpp"
 #include "bench/perf/files.hpp"
 #include "bench/perf/git.hpp"
 #include "bench/perf/page.hpp"
-#include "bench/perf/series.hpp"
 #include "bench/perf/store.hpp"
 #include "bench/perf/verbs.hpp"
 
@@ -85,10 +78,6 @@ Json entries_of(const Line& line, const std::string& page) {
 
 using harness::Exit;
 
-Exit complain(const std::string& what) {
-  return refuse(what, "lastref perf history");
-}
-
 /// The commits that may have caused a change: those between two recorded commits.
 std::string blame(const Series& series, const ChangePoint& change) {
   const auto name_at = [&](std::size_t index) {
@@ -142,41 +131,30 @@ void print(const Line& line, const ChangePointOptions& changes) {
   }
 }
 
-Exit write(const std::string& path, const std::string& text) {
-  if (!write_whole(path, text)) {
-    return complain("cannot write " + path);
-  }
+void write(const std::string& path, const std::string& text) {
+  write_whole(path, text);
   fmt::print("wrote {}\n", path);
-  return Exit::clean;
 }
 
 }  // namespace
 
 Exit run_history(const HistoryOptions& options) {
-  const auto store = Store::open_to_read(
-      options.database.empty() ? default_history() : std::filesystem::path(options.database));
-  const auto records = store ? store->records() : tl::unexpected(store.error());
-  if (!records) {
-    return complain(records.error());
-  }
-  const std::vector<Line> lines = lines_of(*records, options.benches, options.changes);
+  const auto records = Store::open_to_read(history_at(options.database)).records();
+  const std::vector<Line> lines = lines_of(records, options.benches, options.changes);
   if (lines.empty()) {
-    return complain("of those that are recorded, " + no_benchmark_matches(options.benches));
+    give_up("of those that are recorded, {}", no_benchmark_matches(options.benches));
   }
   if (!options.page.empty()) {
-    const std::string page = page_of(lines, options.changes);
-    if (const Exit exit = write(options.page, page); exit != Exit::clean) {
-      return exit;
-    }
+    write(options.page, page_of(lines, options.changes));
   }
   if (!options.exported.empty()) {
     ExportOptions how = {.page = url_of(own_checkout().value_or("."))};
-    for (const Record& record : *records) {
+    for (const Record& record : records) {
       how.last_update = std::max(how.last_update, record.recorded);
     }
-    return write(options.exported, exported(lines, how));
+    write(options.exported, exported(lines, how));
   }
-  if (options.page.empty()) {
+  if (options.page.empty() && options.exported.empty()) {
     for (const Line& line : lines) {
       print(line, options.changes);
     }

@@ -74,18 +74,14 @@ constexpr const char* about_compare =
     "Exit code: 1 something is slower beyond the tolerance, 3 something is undecided, 2 it "
     "cannot be compared, 125 a revision does not build or has none of the benchmarks, else 0";
 
-std::string check_percent(const std::string& word) {
-  double percent = 0;
-  return CLI::detail::lexical_cast(word, percent) && percent > 0 && percent <= 1000
-             ? ""
-             : word + " is not a number of percent above 0 and up to 1000";
-}
-
-std::string check_chance(const std::string& word) {
-  double chance = 0;
-  return CLI::detail::lexical_cast(word, chance) && chance >= 1e-12 && chance <= 0.5
-             ? ""
-             : word + " is not a chance from 1e-12 to 0.5";
+/// Unlike CLI::Range, adds nothing to the help.
+auto is_number(double least, double most, const char* what) {
+  return [=](const std::string& word) {
+    double number = 0;
+    return CLI::detail::lexical_cast(word, number) && number >= least && number <= most
+               ? ""
+               : word + " is not " + what;
+  };
 }
 
 void add_compare(CLI::App& app, Chosen& chosen, const Words& command) {
@@ -100,10 +96,10 @@ void add_compare(CLI::App& app, Chosen& chosen, const Words& command) {
           "--tolerance",
           [&options](double percent) { options.rules.tolerance = percent / 100; },
           "Percent that are as good as the same")
-      ->check(check_percent)
+      ->check(is_number(1e-9, 1000, "a number of percent above 0 and up to 1000"))
       ->default_str(fmt::format("{:g}", options.rules.tolerance * 100));
   verb.add_option("--alpha", options.rules.alpha, "Chance of a false alarm, of all rows together")
-      ->check(check_chance)
+      ->check(is_number(1e-12, 0.5, "a chance from 1e-12 to 0.5"))
       ->capture_default_str();
   verb.add_option("--pairs-max", options.rules.pairs_max, "Pairs of runs for each row at most")
       ->check(CLI::Range(1, 1000))
@@ -271,13 +267,13 @@ harness::Exit act_on(int count, char** arguments) {
       takes_command(verb) ? std::find(arguments, end, std::string_view("--")) : end;
   const Words command(std::min(dashes + 1, end), end);
   if (dashes != end && command.empty()) {
-    return refuse(std::string(verb) + ": no command after --");
+    give_up("{}: no command after --", verb);
   }
   Chosen chosen;
   add_verbs(app, chosen, command);
   const auto named = [&](const CLI::App* known) { return known->get_name() == verb; };
   if (!verb.starts_with('-') && app.get_subcommands(named).empty()) {
-    return refuse("no verb " + std::string(verb) + "; perf --help lists them");
+    give_up("no verb {}; perf --help lists them", verb);
   }
   try {
     app.parse(static_cast<int>(dashes - arguments), arguments);
@@ -290,7 +286,7 @@ harness::Exit act_on(int count, char** arguments) {
   const harness::Interruption interruption(std::chrono::milliseconds(300));
   const harness::Exit exit = chosen();
   if (!std::cout.flush()) {
-    return refuse("write to standard output failed");
+    give_up("write to standard output failed");
   }
   return exit;
 }

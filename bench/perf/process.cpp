@@ -10,11 +10,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <fstream>
+#include <iostream>
 #include <system_error>
-
-#include <fmt/format.h>
 
 #include "bench/perf/files.hpp"
 #include "harness/cli/interruption.hpp"
@@ -103,25 +101,24 @@ void prepare(posix_spawn_file_actions_t& actions,
   }
 }
 
-tl::expected<ProcessTimes, FailedProcess> run_with(const ProcessOptions& options,
-                                                   const std::filesystem::path& output) {
+ProcessTimes run_with(const ProcessOptions& options, const std::filesystem::path& output) {
   std::vector<std::string> words = options.words;
   std::vector<std::string> variables = environment_for(options);
+  const std::string& program = options.words.front();
   posix_spawn_file_actions_t actions{};
   ::posix_spawn_file_actions_init(&actions);
   prepare(actions, options, output);
-  FailedProcess failed{.program = options.words.front()};
   pid_t process = 0;
   const auto began = Clock::now();
-  failed.code = ::posix_spawnp(&process,
-                               failed.program.c_str(),
-                               &actions,
-                               nullptr,
-                               harness::pointers_to(words).data(),
-                               harness::pointers_to(variables).data());
+  const int error = ::posix_spawnp(&process,
+                                   program.c_str(),
+                                   &actions,
+                                   nullptr,
+                                   harness::pointers_to(words).data(),
+                                   harness::pointers_to(variables).data());
   ::posix_spawn_file_actions_destroy(&actions);
-  if (failed.code != 0) {
-    return tl::unexpected(std::move(failed));
+  if (error != 0) {
+    throw FailedProcess(Why::not_started, error, program);
   }
   StartedProgram started(process);
   const harness::UniqueFd fd = harness::open_pidfd(process);
@@ -135,61 +132,70 @@ tl::expected<ProcessTimes, FailedProcess> run_with(const ProcessOptions& options
     }
     ::poll(&item, 1, look_every_ms);
   }
-  const ProcessTimes times{
-      .wall_seconds = std::chrono::duration<double>(Clock::now() - began).count(),
-      .processor_seconds = ended->processor_seconds};
-  const int status = ended->status;
-  if (is_in_time && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-    return times;
+  const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+  const auto fail = [&](Why why, int code) {
+    throw FailedProcess(why, code, program, last_line_of(options.log));
+  };
+  if (!is_in_time) {
+    fail(Why::too_slow, static_cast<int>(options.patience.count()));
   }
-  failed.why = !is_in_time ? Why::too_slow : WIFEXITED(status) ? Why::exit_code : Why::killed;
-  failed.code = !is_in_time         ? static_cast<int>(options.patience.count())
-                : WIFEXITED(status) ? WEXITSTATUS(status)
-                                    : WTERMSIG(status);
-  failed.said = last_line_of(options.log);
-  return tl::unexpected(std::move(failed));
+  if (!WIFEXITED(ended->status)) {
+    fail(Why::killed, WTERMSIG(ended->status));
+  }
+  if (WEXITSTATUS(ended->status) != 0) {
+    fail(Why::exit_code, WEXITSTATUS(ended->status));
+  }
+  return {.wall_seconds = seconds, .processor_seconds = ended->processor_seconds};
+}
+
+std::string outcome_of(Why why, int code) {
+  switch (why) {
+    case Why::not_started:
+      return "cannot be started: " + std::generic_category().message(code);
+    case Why::exit_code:
+      return fmt::format("ended with exit code {}", code);
+    case Why::killed:
+      return fmt::format("was killed by signal {}", code);
+    case Why::too_slow:
+      break;
+  }
+  return fmt::format("did not end within {} s", code);
 }
 
 }  // namespace
 
-std::string describe(const FailedProcess& failed) {
-  std::string said = failed.said.empty() ? "" : ": " + failed.said;
-  switch (failed.why) {
-    case Why::not_started:
-      return fmt::format(
-          "{} cannot be started: {}", failed.program, std::generic_category().message(failed.code));
-    case Why::exit_code:
-      return fmt::format("{} ended with exit code {}{}", failed.program, failed.code, said);
-    case Why::killed:
-      return fmt::format("{} was killed by signal {}{}", failed.program, failed.code, said);
-    case Why::too_slow:
-      return fmt::format("{} did not end within {} s{}", failed.program, failed.code, said);
-  }
-  return said;
+void say(const std::string& line) {
+  std::cerr << line << std::endl;
 }
 
-tl::expected<ProcessTimes, FailedProcess> run_measured(const ProcessOptions& options) {
+FailedProcess::FailedProcess(Why reason,
+                             int number,
+                             const std::string& program,
+                             const std::string& said)
+    : runtime_error(program + ' ' + outcome_of(reason, number) + (said.empty() ? "" : ": " + said)),
+      why(reason),
+      code(number) {}
+
+ProcessTimes run_measured(const ProcessOptions& options) {
   return run_with(options, {});
 }
 
-tl::expected<std::string, FailedProcess> output_of(ProcessOptions options) {
+std::string output_of(ProcessOptions options) {
   const ScratchFolder scratch;
   const std::filesystem::path output = scratch.path() / "output";
   if (options.log == "/dev/null") {
     options.log = scratch.path() / "log";
   }
-  if (auto times = run_with(options, output); !times) {
-    return tl::unexpected(std::move(times.error()));
-  }
+  run_with(options, output);
   return text_of(output).value_or("");
 }
 
-OrWhy<std::filesystem::path> program_beside_us(const std::string& name) {
+std::filesystem::path program_beside_us(const std::string& name) {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   std::filesystem::path program = self.parent_path() / name;
   if (error || !std::filesystem::exists(program, error)) {
-    return no(name + " is not built; it has to be in the folder of this program");
+    give_up("{} is not built; it has to be in the folder of this program", name);
   }
   return program;
 }
@@ -227,9 +233,9 @@ std::optional<EndedProgram> StartedProgram::end() {
   return ended;
 }
 
-bool be_first_in_line() {
+void be_first_in_line() {
   constexpr int first = -20;
-  return ::setpriority(PRIO_PROCESS, 0, first) == 0;
+  ::setpriority(PRIO_PROCESS, 0, first);
 }
 
 std::uint64_t new_seed() {

@@ -1,26 +1,30 @@
 // process: runs other programs to their end, measures how long that takes, and ends them if this
 // program is interrupted (Ctrl-C or SIGTERM), so that nothing is left.
+//
+// Failures are exceptions with a sentence for the user, which main prints.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <tl/expected.hpp>
+#include <fmt/format.h>
 
 namespace lastref::perf {
 
-/// A result, or a sentence for the user why there is none.
-template <typename T>
-using OrWhy = tl::expected<T, std::string>;
-
-inline tl::unexpected<std::string> no(std::string why) {
-  return tl::unexpected(std::move(why));
+/// Throws std::runtime_error.
+template <typename... Values>
+[[noreturn]] void give_up(fmt::format_string<Values...> form, Values&&... values) {
+  throw std::runtime_error(fmt::format(form, std::forward<Values>(values)...));
 }
+
+/// Prints a line to standard error. A write error does not matter.
+void say(const std::string& line);
 
 inline constexpr std::chrono::seconds usual_patience{600};
 
@@ -43,31 +47,33 @@ struct ProcessTimes {
   double processor_seconds = 0;
 };
 
-struct FailedProcess {
+struct FailedProcess : std::runtime_error {
   enum class Why : std::uint8_t {
     not_started,  ///< `code` is an errno.
     exit_code,    ///< not 0
     killed,       ///< `code` is the signal.
     too_slow,     ///< `code` is the patience in seconds.
   };
-  Why why = Why::not_started;
-  int code = 0;
-  std::string program = {};
-  std::string said = {};  ///< the last line of its log
+
+  /// `said` is the last line of its log.
+  FailedProcess(Why reason, int number, const std::string& program, const std::string& said = {});
+
+  Why why;
+  int code;
 };
 
-/// One line for the user.
-std::string describe(const FailedProcess& failed);
+/// If there was a signal, throws Interrupted once the program has ended.
+///
+/// Throws          FailedProcess: any exit code except 0 is a failure.
+ProcessTimes run_measured(const ProcessOptions& options);
 
-/// Any exit code except 0 is a failure. If there was a signal, throws Interrupted once the program
-/// has ended.
-tl::expected<ProcessTimes, FailedProcess> run_measured(const ProcessOptions& options);
-
-/// The program's standard output, if it ends with 0. The log gets its standard error.
-tl::expected<std::string, FailedProcess> output_of(ProcessOptions options);
+/// The program's standard output. The log gets its standard error.
+///
+/// Throws          as run_measured
+std::string output_of(ProcessOptions options);
 
 /// A program in the folder of this one.
-OrWhy<std::filesystem::path> program_beside_us(const std::string& name);
+std::filesystem::path program_beside_us(const std::string& name);
 
 /// This program has to end. It is not a std::exception, so that no handler of failures catches it.
 struct Interrupted {
@@ -78,9 +84,8 @@ struct Interrupted {
 void throw_if_interrupted();
 
 struct EndedProgram {
-  int status = 0;  ///< as waitpid(2) has it
-  /// In user code and in the kernel, for the program and all children that it has waited for.
-  double processor_seconds = 0;
+  int status = 0;                ///< as waitpid(2) has it
+  double processor_seconds = 0;  ///< as in ProcessTimes
 };
 
 /// A child of this process.
@@ -101,10 +106,9 @@ class StartedProgram {
   std::optional<std::chrono::steady_clock::time_point> killed_at_;  ///< Set after the first signal
 };
 
-/// Gives this program and its children the highest priority, where that is allowed. On a busy
-/// machine the times of a pair then differ less, and fewer pairs are needed. Other programs wait
-/// meanwhile. False: it is not allowed, and nothing has changed.
-bool be_first_in_line();
+/// Gives this program and its children the highest priority, if that is allowed. On a busy machine
+/// the times of a pair then differ less, and fewer pairs are needed. Other programs wait meanwhile.
+void be_first_in_line();
 
 /// A new seed, short enough to be copied.
 std::uint64_t new_seed();

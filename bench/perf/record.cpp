@@ -5,11 +5,7 @@
 
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
 #include <fstream>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -51,7 +47,7 @@ std::optional<std::int64_t> time_in(const std::string& text) {
 
 }  // namespace
 
-Machine this_machine() {
+Machine this_machine(std::optional<double> load) {
   Machine machine;
   add_first_processor(machine);
   cpu_set_t mine;
@@ -65,6 +61,7 @@ Machine this_machine() {
   std::ifstream governor("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
   std::getline(governor, machine.governor);
   std::ifstream("/proc/loadavg") >> machine.load;
+  machine.load = load.value_or(machine.load);
   return machine;
 }
 

@@ -22,8 +22,8 @@ struct Machine {
   bool operator==(const Machine&) const = default;
 };
 
-/// As /proc, /sys and uname(2) report it; unknown values stay empty.
-Machine this_machine();
+/// As /proc, /sys and uname(2) report it; unknown values stay empty. `load` is that of another time.
+Machine this_machine(std::optional<double> load = {});
 
 /// One line, without the load.
 std::string name_of(const Machine& machine);
@@ -45,6 +45,8 @@ struct Record {
   std::string program;        ///< the program with the benchmarks
   std::int64_t recorded = 0;  ///< seconds since 1970
   std::vector<MeasuredBenchmark> benchmarks;
+
+  bool operator==(const Record&) const = default;
 };
 
 /// A run of another project's program as a record, as far as its JSON allows. The commit of the

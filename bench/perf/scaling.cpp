@@ -1,21 +1,14 @@
 #include "bench/perf/scaling.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include <boost/math/statistics/bivariate_statistics.hpp>
 #include <boost/math/statistics/univariate_statistics.hpp>
-#include <fmt/format.h>
 
 #include "bench/perf/figures.hpp"
 #include "bench/perf/files.hpp"
-#include "bench/perf/process.hpp"
 #include "bench/perf/statistics.hpp"
 #include "bench/perf/verbs.hpp"
 
@@ -60,14 +53,6 @@ std::optional<Sized> sized(std::string_view name) {
                .size = static_cast<double>(*size)};
 }
 
-/// Why the benchmark has no valid time; or empty.
-std::string what_is_wrong_with(const MeasuredBenchmark& benchmark) {
-  if (!benchmark.error.empty()) {
-    return benchmark.error;
-  }
-  return median_of(seconds_that_count(benchmark)) > 0 ? "" : "it took no time";
-}
-
 using harness::Exit;
 
 constexpr std::chrono::hours patience{24};
@@ -87,13 +72,9 @@ void print(const Scaling& scaling) {
 }
 
 /// Runs our own scaling benchmarks, which print their progress.
-OrWhy<BenchmarkRun> measure(double seconds) {
-  const auto program = program_beside_us("lastref_bench");
-  if (!program) {
-    return no(program.error());
-  }
+BenchmarkRun measure(double seconds) {
   const ScratchFolder scratch;
-  return run_benchmarks({.program = *program,
+  return run_benchmarks({.program = program_beside_us("lastref_bench"),
                          .seconds_at_least = seconds,
                          .scratch = scratch.path(),
                          .patience = patience,
@@ -101,33 +82,26 @@ OrWhy<BenchmarkRun> measure(double seconds) {
                         "^scaling/");
 }
 
-Exit tell(const BenchmarkRun& run, double limit) {
-  const auto& [all, left_out] = scalings_of(run);
-  std::ranges::for_each(all, [](const Scaling& each) { print(each); });
-  for (const LeftOut& each : left_out) {
+}  // namespace
+
+Exit run_growth(const GrowthOptions& options) {
+  const Scalings scalings =
+      scalings_of(options.json.empty() ? measure(options.seconds) : read_run(options.json));
+  std::ranges::for_each(scalings.all, print);
+  for (const LeftOut& each : scalings.left_out) {
     fmt::print("LEFT OUT {}: {}\n", each.name, each.why);
   }
-  if (all.empty()) {
-    return refuse("no benchmark has two sizes");
+  if (scalings.all.empty()) {
+    give_up("no benchmark has two sizes");
   }
-  Exit exit = left_out.empty() ? Exit::clean : Exit::incomplete;
-  for (const Scaling& each : all) {
-    if (limit > 0 && each.last > limit) {
-      fmt::print("GROWS {}: {:.2f} is above {:.2f}\n", each.name, each.last, limit);
+  Exit exit = scalings.left_out.empty() ? Exit::clean : Exit::incomplete;
+  for (const Scaling& each : scalings.all) {
+    if (options.limit > 0 && each.last > options.limit) {
+      fmt::print("GROWS {}: {:.2f} is above {:.2f}\n", each.name, each.last, options.limit);
       exit = Exit::violation;
     }
   }
   return exit;
-}
-
-}  // namespace
-
-Exit run_growth(const GrowthOptions& options) {
-  const auto run = options.json.empty() ? measure(options.seconds) : read_run(options.json);
-  if (!run) {
-    return refuse(run.error());
-  }
-  return tell(*run, options.limit);
 }
 
 double exponent_of(const std::vector<SizedTime>& times) {
@@ -148,23 +122,24 @@ Scalings scalings_of(const BenchmarkRun& run) {
     if (!it) {
       continue;
     }
-    const auto leave_out = [&](std::string why) {
-      scalings.left_out.push_back({.name = benchmark.name, .why = std::move(why)});
-    };
-    if (std::string why = what_is_wrong_with(benchmark); !why.empty()) {
-      leave_out(std::move(why));
-      continue;
-    }
     auto known = std::ranges::find_if(
         all, [&](const Scaling& each) { return each.name == it->name && each.unit == it->unit; });
+    const double seconds = median_of(seconds_that_count(benchmark));
+    const bool is_there =
+        known != all.end() &&
+        std::ranges::find(known->times, it->size, &SizedTime::size) != known->times.end();
+    const std::string why = !benchmark.error.empty() ? benchmark.error
+                            : !(seconds > 0)         ? "it took no time"
+                            : is_there               ? "its size is there under another name"
+                                                     : "";
+    if (!why.empty()) {
+      scalings.left_out.push_back({.name = benchmark.name, .why = why});
+      continue;
+    }
     if (known == all.end()) {
       known = all.insert(all.end(), {.name = it->name, .unit = it->unit, .times = {}});
     }
-    if (std::ranges::find(known->times, it->size, &SizedTime::size) != known->times.end()) {
-      leave_out("its size is there under another name");
-      continue;
-    }
-    known->times.push_back({.size = it->size, .seconds = median_of(seconds_that_count(benchmark))});
+    known->times.push_back({.size = it->size, .seconds = seconds});
   }
   std::erase_if(all, [](const Scaling& each) { return each.times.size() < 2; });
   for (Scaling& each : all) {

@@ -2,28 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
-#include <cstdint>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <optional>
 #include <random>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <boost/math/statistics/univariate_statistics.hpp>
-#include <fmt/format.h>
 
 #include "bench/perf/files.hpp"
-#include "bench/perf/google_benchmark.hpp"
-#include "bench/perf/process.hpp"
-#include "bench/perf/record.hpp"
-#include "bench/perf/statistics.hpp"
 #include "bench/perf/verbs.hpp"
-#include "bench/perf/verdict.hpp"
 
 namespace lastref::perf {
 namespace {
@@ -34,10 +21,6 @@ constexpr const char* spin_variable = "LASTREF_BENCH_SPIN";
 constexpr const char* calls_variable = "LASTREF_BENCH_CALLS";
 /// The approximate time of a turn; only an initial guess.
 constexpr double seconds_of_a_turn = 0.3e-9;
-
-void tell(const std::string& line) {
-  say("lastref perf: " + line);
-}
 
 /// The standard deviation of a normal distribution with this median distance from 0.
 double spread_of(std::vector<double> logarithms) {
@@ -68,19 +51,16 @@ class Slowable {
   /// pairs differ by at most `spread_max`, else processor time if its pairs do. Returns the spread
   /// of the pairs: the standard deviation that the logarithm of their ratio would have if it were
   /// normal. Nothing: both differ by too much.
-  OrWhy<std::optional<double>> listen(std::size_t pairs, double spread_max) {
+  std::optional<double> listen(std::size_t pairs, double spread_max) {
     std::vector<double> counting;
     std::vector<double> processor;
     for (std::size_t pair = 0; pair < pairs; ++pair) {
-      const auto one = measure_with(spin_variable, "body:0");
-      const auto other = one ? measure_with(spin_variable, "body:0") : one;
-      if (!other) {
-        return no(other.error());
-      }
+      const MeasuredBenchmark one = measure_with(spin_variable, "body:0");
+      const MeasuredBenchmark other = measure_with(spin_variable, "body:0");
       counting.push_back(
-          std::log(seconds_that_count(*other).front() / seconds_that_count(*one).front()));
+          std::log(seconds_that_count(other).front() / seconds_that_count(one).front()));
       processor.push_back(
-          std::log(other->processor_seconds.front() / one->processor_seconds.front()));
+          std::log(other.processor_seconds.front() / one.processor_seconds.front()));
     }
     for (const auto& [clock, logarithms] :
          {std::pair(Clock::counting, counting), std::pair(Clock::processor, processor)}) {
@@ -95,35 +75,25 @@ class Slowable {
 
   /// Chooses a random place that each iteration passes and where time is measured, and measures the
   /// cost of a turn there. Nothing: a turn costs nothing at any of the places tried.
-  OrWhy<std::optional<SlowPlace>> find_place(std::size_t pairs, std::mt19937_64& chance) {
-    auto counted = count_calls();
-    if (!counted) {
-      return no(counted.error());
-    }
-    std::ranges::shuffle(counted->calls, chance);
+  std::optional<SlowPlace> find_place(std::size_t pairs, std::mt19937_64& chance) {
+    Counted counted = count_calls();
+    std::ranges::shuffle(counted.calls, chance);
     constexpr std::size_t places_max = 4;
-    counted->calls.resize(std::min(counted->calls.size(), places_max));
-    for (const auto& [place, calls] : counted->calls) {
+    counted.calls.resize(std::min(counted.calls.size(), places_max));
+    for (const auto& [place, calls] : counted.calls) {
       // About 50 % longer: well above the noise, and close enough to the later slowdowns that a
       // turn costs the same.
-      const double half = counted->seconds / 2 / calls / seconds_of_a_turn;
+      const double half = counted.seconds / 2 / calls / seconds_of_a_turn;
       const auto guess = static_cast<std::uint64_t>(std::max(half, 1.0));
-      const auto rough = ratio_at(place, guess, 3, chance);
-      if (!rough) {
-        return no(rough.error());
-      }
-      if (*rough < 1.1) {
+      const double rough = ratio_at(place, guess, 3, chance);
+      if (rough < 1.1) {
         continue;  // Time is not measured here.
       }
-      const double wanted = static_cast<double>(guess) * 0.4 / (*rough - 1);
+      const double wanted = static_cast<double>(guess) * 0.4 / (rough - 1);
       const auto turns = static_cast<std::uint64_t>(std::max(wanted, 1.0));
-      const auto ratio = ratio_at(place, turns, pairs, chance);
-      if (!ratio) {
-        return no(ratio.error());
-      }
-      if (*ratio > 1.1) {
-        return SlowPlace{.name = place,
-                         .part_of_a_turn = (*ratio - 1) / static_cast<double>(turns)};
+      const double ratio = ratio_at(place, turns, pairs, chance);
+      if (ratio > 1.1) {
+        return SlowPlace{.name = place, .part_of_a_turn = (ratio - 1) / static_cast<double>(turns)};
       }
     }
     return std::nullopt;
@@ -133,9 +103,7 @@ class Slowable {
   MeasureOnce measure(const SlowPlace& place, double slower) const {
     const auto turns = static_cast<std::uint64_t>(std::llround(slower / place.part_of_a_turn));
     return [this, place = place.name, turns](Side side, std::size_t) {
-      return measure_once(place, side == Side::a ? 0 : turns).map([](double seconds) {
-        return std::vector{seconds};
-      });
+      return std::vector{measure_once(place, side == Side::a ? 0 : turns)};
     };
   }
 
@@ -145,31 +113,27 @@ class Slowable {
     double seconds = 0;                                 ///< per iteration
   };
 
-  OrWhy<MeasuredBenchmark> measure_with(const char* variable, const std::string& value) const {
+  MeasuredBenchmark measure_with(const char* variable, const std::string& value) const {
     BenchmarkOptions options = options_;
     options.environment.emplace_back(variable, value);
     return measure_benchmark(options, name_);
   }
 
-  OrWhy<double> measure_once(const std::string& place, std::uint64_t turns) const {
-    return measure_with(spin_variable, fmt::format("{}:{}", place, turns))
-        .map([this](const MeasuredBenchmark& measured) {
-          return clock_ == Clock::processor ? measured.processor_seconds.front()
-                                            : seconds_that_count(measured).front();
-        });
+  double measure_once(const std::string& place, std::uint64_t turns) const {
+    const MeasuredBenchmark measured =
+        measure_with(spin_variable, fmt::format("{}:{}", place, turns));
+    return (clock_ == Clock::processor ? measured.processor_seconds : seconds_that_count(measured))
+        .front();
   }
 
-  OrWhy<Counted> count_calls() const {
+  Counted count_calls() const {
     const std::filesystem::path calls = options_.scratch / "calls";
     std::error_code error;
     std::filesystem::remove(calls, error);
-    const auto measured = measure_with(calls_variable, calls.string());
-    if (!measured) {
-      return no(measured.error());
-    }
-    Counted counted{.calls = {}, .seconds = seconds_that_count(*measured).front()};
+    const MeasuredBenchmark measured = measure_with(calls_variable, calls.string());
+    Counted counted{.calls = {}, .seconds = seconds_that_count(measured).front()};
     std::ifstream file(calls);
-    const double iterations = std::max(static_cast<double>(measured->iterations.front()), 1.0);
+    const double iterations = std::max(static_cast<double>(measured.iterations.front()), 1.0);
     std::string name;
     for (double count = 0; file >> name >> count;) {
       // A call that is made once per run is not part of an iteration. Nor is a call that several
@@ -185,19 +149,16 @@ class Slowable {
   }
 
   /// The ratio of B to A, with `turns` turns in B.
-  OrWhy<double> ratio_at(const std::string& place,
-                         std::uint64_t turns,
-                         std::size_t pairs,
-                         std::mt19937_64& chance) const {
+  double ratio_at(const std::string& place,
+                  std::uint64_t turns,
+                  std::size_t pairs,
+                  std::mt19937_64& chance) const {
     std::vector<double> logarithms;
     for (std::size_t pair = 0; pair < pairs; ++pair) {
       const bool is_b_first = std::bernoulli_distribution(0.5)(chance);
-      const auto first = measure_once(place, is_b_first ? turns : 0);
-      const auto second = first ? measure_once(place, is_b_first ? 0 : turns) : first;
-      if (!second) {
-        return no(second.error());
-      }
-      logarithms.push_back(is_b_first ? std::log(*first / *second) : std::log(*second / *first));
+      const double first = measure_once(place, is_b_first ? turns : 0);
+      const double second = measure_once(place, is_b_first ? 0 : turns);
+      logarithms.push_back(std::log(is_b_first ? first / second : second / first));
     }
     return std::exp(centre_of(logarithms, 0.5).middle);
   }
@@ -209,12 +170,11 @@ class Slowable {
 
 /// Quick benchmarks: some only of arithmetic, some of messages, files and maps. Those that use a
 /// tracker run on one processor, because the cost of waking another processor varies.
-constexpr std::array<const char*, 5> subjects = {
-    "registry_drop/512",
-    "registry_hold_and_release/512",
-    "on_one_processor/reduce_a_known_array/1000000/real_time",
-    "on_one_processor/tracker_hold_and_release/real_time",
-    "on_one_processor/load/1000000/manual_time"};
+constexpr std::array subjects = {"registry_drop/512",
+                                 "registry_hold_and_release/512",
+                                 "on_one_processor/reduce_a_known_array/1000000/real_time",
+                                 "on_one_processor/tracker_hold_and_release/real_time",
+                                 "on_one_processor/load/1000000/manual_time"};
 
 /// The time limit and the numbers of trials.
 struct Size {
@@ -275,11 +235,9 @@ class SelfTest {
     }
   }
 
-  OrWhy<SelfTestReport> run() {
+  SelfTestReport run() {
     for (const char* const name : subjects) {
-      if (const auto heard = prepare(name); !heard) {
-        return no(std::string(name) + ": " + heard.error());
-      }
+      prepare(name);
       // Three subjects cover arithmetic and calls; the rest of the time is for trials.
       if (options_.is_quick &&
           (ready_.size() == 3 || (seconds() > size_.seconds / 3 && !ready_.empty()))) {
@@ -299,7 +257,7 @@ class SelfTest {
     return std::chrono::duration<double>(SteadyClock::now() - began_).count();
   }
 
-  OrWhy<void> prepare(const char* name) {
+  void prepare(const char* name) {
     Slowable benchmark({.program = options_.program,
                         .environment = {{without_peers, "1"}},
                         .scratch = scratch_.path()},
@@ -308,33 +266,25 @@ class SelfTest {
     const double began = seconds();
     const auto spread = benchmark.listen(size_.pairs_to_listen, spread_max());
     if (!spread) {
-      return no(spread.error());
-    }
-    if (!*spread) {
       heard.why = fmt::format("too loud: pairs differ by more than {:.0f} %", spread_max() * 100);
     } else {
-      heard.spread = **spread;
+      heard.spread = *spread;
       const double a_trial = (seconds() - began) / static_cast<double>(size_.pairs_to_listen) *
                              pairs_a_trial(heard.spread, report_.rules);
       heard.is_by_processor = benchmark.clock() == Clock::processor;
-      const auto place = benchmark.find_place(size_.pairs_to_calibrate, chance_);
-      if (!place) {
-        return no(place.error());
-      }
-      if (*place) {
-        heard.place = (*place)->name;
+      if (const auto place = benchmark.find_place(size_.pairs_to_calibrate, chance_)) {
+        heard.place = place->name;
         ready_.push_back(
-            {.benchmark = std::move(benchmark), .place = **place, .seconds_a_trial = a_trial});
+            {.benchmark = std::move(benchmark), .place = *place, .seconds_a_trial = a_trial});
       } else {
         heard.why = "no place of it makes it slower";
       }
     }
-    tell(fmt::format("{}: {}",
-                     name,
-                     heard.why.empty() ? fmt::format("pairs differ by {:.1f} %", heard.spread * 100)
-                                       : heard.why));
+    say(fmt::format("{}: {}",
+                    name,
+                    heard.why.empty() ? fmt::format("pairs differ by {:.1f} %", heard.spread * 100)
+                                      : heard.why));
     report_.noise.push_back(std::move(heard));
-    return {};
   }
 
   /// Leaves out benchmarks that take too long for the wanted number of trials. The quickest one
@@ -393,14 +343,14 @@ class SelfTest {
       return;  // It was cut short and has no verdict.
     }
     trials.add(judgement);
-    tell(fmt::format("{} {:g} % slower: {} ({:.3f}, {} pairs); {} equals, {:.0f} s",
-                     subject.benchmark.name(),
-                     trials.slower * 100,
-                     name_of(judgement.verdict),
-                     judgement.ratio,
-                     judgement.pairs,
-                     report_.equals.count,
-                     seconds()));
+    say(fmt::format("{} {:g} % slower: {} ({:.3f}, {} pairs); {} equals, {:.0f} s",
+                    subject.benchmark.name(),
+                    trials.slower * 100,
+                    name_of(judgement.verdict),
+                    judgement.ratio,
+                    judgement.pairs,
+                    report_.equals.count,
+                    seconds()));
   }
 
   const SelfTestOptions& options_;
@@ -530,26 +480,20 @@ std::string text_of(const SelfTestReport& report) {
 }
 
 harness::Exit run_self_test(SelfTestOptions options) {
-  const auto program = program_beside_us("lastref_bench");
-  if (!program) {
-    return refuse(program.error());
-  }
-  options.program = *program;
+  options.program = program_beside_us("lastref_bench");
   options.seed = options.seed.value_or(new_seed());
-  tell(fmt::format("--seed {}, on {}", *options.seed, name_of(this_machine())));
+  say(fmt::format("--seed {}, on {}", *options.seed, name_of(this_machine())));
   be_first_in_line();
-  const auto report = SelfTest(options).run();
-  if (!report) {
-    return refuse(report.error());
-  }
-  std::cout << text_of(*report);
-  if (exit_of(*report) != harness::Exit::clean) {
+  const SelfTestReport report = SelfTest(options).run();
+  std::cout << text_of(report);
+  const harness::Exit exit = exit_of(report);
+  if (exit != harness::Exit::clean) {
     std::cout << fmt::format("again: lastref perf self-test{}{} --seed {}\n",
                              options.is_quick ? " --quick" : "",
                              options.budget ? fmt::format(" --budget {:g}", *options.budget) : "",
                              *options.seed);
   }
-  return exit_of(*report);
+  return exit;
 }
 
 }  // namespace lastref::perf

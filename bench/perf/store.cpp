@@ -5,13 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
-#include <map>
-#include <optional>
 #include <string_view>
-#include <type_traits>
 
-#include <fmt/format.h>
-
+#include "bench/perf/process.hpp"
 #include "harness/platform/hash.hpp"
 
 namespace lastref::perf {
@@ -53,14 +49,14 @@ CREATE TABLE counters(
   PRIMARY KEY(benchmark_id, name, number)) STRICT, WITHOUT ROWID;
 )";
 
-constexpr const char* no_history = "is no history of lastref perf";
+constexpr std::string_view no_history = "is no history of lastref perf";
 
 /// What is wrong with the file.
 std::string reason_of(sqlite3* database, int code) {
   const std::string said = database == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(database);
   switch (code & 0xff) {
     case SQLITE_NOTADB:
-      return no_history;
+      return std::string(no_history);
     case SQLITE_CANTOPEN:
       return "cannot be opened: " + said;
     case SQLITE_READONLY:
@@ -78,29 +74,19 @@ std::string reason_of(sqlite3* database, int code) {
   }
 }
 
-/// What is wrong with the file. It is thrown below, and caught by each function of the store.
-struct Failure {
-  std::string why;
-};
-
 /// Throws the error of SQLite, if there is one.
 void check(sqlite3* database, int code) {
   if (code != SQLITE_OK) {
-    throw Failure{reason_of(database, code)};
+    give_up("{}", reason_of(database, code));
   }
 }
 
-/// The result of `act`; or the error that it throws.
+/// The result of `act`, whose exceptions get the name of the file.
 template <typename Act>
-OrWhy<std::invoke_result_t<Act>> result_of(const std::string& path, Act act) try {
-  if constexpr (std::is_void_v<std::invoke_result_t<Act>>) {
-    act();
-    return {};
-  } else {
-    return act();
-  }
-} catch (const Failure& failure) {
-  return no(path + ' ' + failure.why);
+auto about(const std::string& path, Act act) try {
+  return act();
+} catch (const std::runtime_error& error) {
+  give_up("{} {}", path, error.what());
 }
 
 /// A statement with its values.
@@ -208,13 +194,12 @@ void check_kind(sqlite3* database, std::int64_t version) {
   const std::int64_t owner = number(database, "PRAGMA application_id");
   const bool is_new = owner == 0 && number(database, "SELECT count(*) FROM sqlite_schema") == 0;
   if (!is_new && owner != application) {
-    throw Failure{no_history};
+    give_up("{}", no_history);
   }
   if (version > Store::version) {
-    throw Failure{
-        fmt::format("was written by a later version of lastref perf: its version is {}, ours {}",
-                    version,
-                    Store::version)};
+    give_up("was written by a later version of lastref perf: its version is {}, ours {}",
+            version,
+            Store::version);
   }
 }
 
@@ -232,50 +217,36 @@ void make_tables(sqlite3* database) {
   }
 }
 
-class Digest {
- public:
-  void add(std::string_view bytes) { value_ = harness::hash_of(bytes, value_); }
-  /// Adds the length first, so that different texts cannot give the same bytes.
-  void add_whole(std::string_view text) {
-    add(fmt::format("{}:", text.size()));
-    add(text);
-  }
-  template <typename Value>
-  void add_all(const std::vector<Value>& values) {
-    add(fmt::format("{}:", values.size()));
-    for (const Value value : values) {
-      add(fmt::format("{:a};", static_cast<double>(value)));
-    }
-  }
-
-  /// A signed number, as SQLite stores it.
-  std::int64_t value() const { return static_cast<std::int64_t>(value_ >> 1U); }
-
- private:
-  std::uint64_t value_ = harness::hash_of("");
-};
-
 /// The digest of all measurements and of the build. Records of a commit and machine with the same
-/// digest are the same.
+/// digest are the same. Lengths come first, so that different texts cannot give the same bytes.
 std::int64_t digest_of(const Record& record) {
-  Digest digest;
+  std::uint64_t digest = harness::hash_of("");
+  const auto add_text = [&](const std::string& text) {
+    digest = harness::hash_of(fmt::format("{}:{}", text.size(), text), digest);
+  };
+  const auto add_all = [&](const auto& values) {
+    digest = harness::hash_of(fmt::format("{}:", values.size()), digest);
+    for (const auto value : values) {
+      digest = harness::hash_of(fmt::format("{:a};", static_cast<double>(value)), digest);
+    }
+  };
   for (const std::string& text : {record.program, record.compiler, record.flags}) {
-    digest.add_whole(text);
+    add_text(text);
   }
   for (const MeasuredBenchmark& benchmark : record.benchmarks) {
     for (const std::string& text : {benchmark.name, benchmark.label, benchmark.error}) {
-      digest.add_whole(text);
+      add_text(text);
     }
-    digest.add_all(benchmark.wall_seconds);
-    digest.add_all(benchmark.processor_seconds);
-    digest.add_all(benchmark.iterations);
-    digest.add(fmt::format("{}:", benchmark.counters.size()));
+    add_all(benchmark.wall_seconds);
+    add_all(benchmark.processor_seconds);
+    add_all(benchmark.iterations);
+    digest = harness::hash_of(fmt::format("{}:", benchmark.counters.size()), digest);
     for (const auto& [name, values] : benchmark.counters) {
-      digest.add_whole(name);
-      digest.add_all(values);
+      add_text(name);
+      add_all(values);
     }
   }
-  return digest.value();
+  return static_cast<std::int64_t>(digest >> 1U);  // signed, as SQLite stores it
 }
 
 std::int64_t id_of(sqlite3* database, const Machine& machine) {
@@ -442,14 +413,14 @@ Store::Store(const std::filesystem::path& path, int flags) : path_(path.string()
   sqlite3_busy_timeout(opened, patience_ms);
 }
 
-OrWhy<Store> Store::open_to_write(const std::filesystem::path& path) {
-  return result_of(path.string(), [&] {
+Store Store::open_to_write(const std::filesystem::path& path) {
+  return about(path.string(), [&] {
     std::error_code error;
     if (path.has_parent_path()) {
       std::filesystem::create_directories(path.parent_path(), error);
     }
     if (error) {
-      throw Failure{"cannot be opened: " + error.message()};
+      give_up("cannot be opened: {}", error.message());
     }
     Store store(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     make_tables(store.database_.get());
@@ -457,27 +428,26 @@ OrWhy<Store> Store::open_to_write(const std::filesystem::path& path) {
   });
 }
 
-OrWhy<Store> Store::open_to_read(const std::filesystem::path& path) {
-  return result_of(path.string(), [&] {
+Store Store::open_to_read(const std::filesystem::path& path) {
+  return about(path.string(), [&] {
     Store store(path, SQLITE_OPEN_READONLY);
     const std::int64_t there = number(store.database_.get(), "PRAGMA user_version");
     check_kind(store.database_.get(), there);
     if (there == 0) {
-      throw Failure{no_history};
+      give_up("{}", no_history);
     }
     return store;
   });
 }
 
-OrWhy<void> Store::limit(std::int64_t pages) {
-  return result_of(
-      path_, [&] { number(database_.get(), fmt::format("PRAGMA max_page_count = {}", pages)); });
+void Store::limit(std::int64_t pages) {
+  number(database_.get(), fmt::format("PRAGMA max_page_count = {}", pages));
 }
 
-OrWhy<bool> Store::add(const Record& record) {
-  return result_of(path_, [&] {
+bool Store::add(const Record& record) {
+  return about(path_, [&] {
     if (!has_only_numbers(record)) {
-      throw Failure{"takes no time that is not a number"};
+      give_up("takes no time that is not a number");
     }
     Transaction transaction(database_.get(), "BEGIN IMMEDIATE");
     const bool is_new = insert_record(database_.get(), record);
@@ -486,8 +456,8 @@ OrWhy<bool> Store::add(const Record& record) {
   });
 }
 
-OrWhy<std::vector<Record>> Store::records() const {
-  return result_of(path_, [&] {
+std::vector<Record> Store::records() const {
+  return about(path_, [&] {
     const Transaction transaction(database_.get(), "BEGIN");
     return read_records(database_.get());
   });

@@ -4,35 +4,32 @@
 // Two writers wait for each other. There is no write-ahead log, so the file can be copied alone.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "bench/perf/process.hpp"
 #include "bench/perf/record.hpp"
 
 struct sqlite3;
 
 namespace lastref::perf {
 
-/// An error names the file and what is wrong with it. Then nothing has changed.
+/// Throws          std::runtime_error, which names the file and what is wrong with it; then nothing
+///                 has changed
 class Store {
  public:
   static constexpr std::int64_t version = 1;
 
   /// Creates the file and its folder if they do not exist.
-  static OrWhy<Store> open_to_write(const std::filesystem::path& path);
-  static OrWhy<Store> open_to_read(const std::filesystem::path& path);
+  static Store open_to_write(const std::filesystem::path& path);
+  static Store open_to_read(const std::filesystem::path& path);
 
   /// False if the same record is already there. Otherwise a file that is imported twice would count
   /// twice.
-  OrWhy<bool> add(const Record& record);
+  bool add(const Record& record);
   /// All records, in the order in which they were added.
-  OrWhy<std::vector<Record>> records() const;
+  std::vector<Record> records() const;
   /// Limits the file to `pages` pages of 4 KiB.
-  OrWhy<void> limit(std::int64_t pages);
+  void limit(std::int64_t pages);
 
  private:
   struct Close {

@@ -3,12 +3,11 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <iostream>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "bench/perf/google_benchmark.hpp"
+#include "bench/perf/process.hpp"
 #include "bench/perf/series.hpp"
 #include "harness/report/report.hpp"
 
@@ -85,18 +84,13 @@ harness::Exit run_profile(const ProfileOptions& options);
 harness::Exit run_record(const RecordOptions& options);
 harness::Exit run_self_test(SelfTestOptions options);
 
-/// Prints a line to standard error. A write error does not matter.
-inline void say(const std::string& line) {
-  std::cerr << line << std::endl;
-}
-
 /// Prints why the program cannot do what it was asked for.
-inline harness::Exit refuse(const std::string& why, const std::string& by = "lastref perf") {
-  say(by + ": " + why);
+inline harness::Exit refuse(const std::string& why) {
+  say("lastref perf: " + why);
   return harness::Exit::unusable;
 }
 
-/// The default path of the history.
-std::filesystem::path default_history();
+/// The path of this history; that of the checkout's own if it is empty.
+std::filesystem::path history_at(const std::string& database);
 
 }  // namespace lastref::perf

@@ -6,7 +6,7 @@
 #include <random>
 #include <span>
 
-#include <fmt/format.h>
+#include "bench/perf/process.hpp"
 
 namespace lastref::perf {
 namespace {
@@ -99,13 +99,14 @@ struct Course {
   bool is_settled = false;
 };
 
-/// Why these are not valid times of this many rows; or empty.
-std::string what_is_wrong_with(const std::vector<double>& times, std::size_t rows) {
+/// Throws if these are not valid times of this many rows.
+void check(const std::vector<double>& times, std::size_t rows) {
   if (times.size() != rows) {
-    return fmt::format("{} times are there, not {}", times.size(), rows);
+    give_up("{} times are there, not {}", times.size(), rows);
   }
-  const auto is_time = [](double time) { return time > 0 && std::isfinite(time); };
-  return std::ranges::all_of(times, is_time) ? "" : "it took no time that can be compared";
+  if (!std::ranges::all_of(times, is_time)) {
+    give_up(no_time);
+  }
 }
 
 class PairedRuns {
@@ -166,14 +167,14 @@ class PairedRuns {
     const Side second = first == Side::a ? Side::b : Side::a;
     std::vector<double> times[2];
     for (const Side side : {first, second}) {
-      auto measured = measure_(side, course.unit);
-      const std::string why =
-          measured ? what_is_wrong_with(*measured, course.rows.size()) : measured.error();
-      if (!why.empty()) {
-        give_up(course, (side == Side::a ? "A: " : "B: ") + why);
+      std::vector<double>& of_side = times[side == Side::a ? 0 : 1];
+      try {
+        of_side = measure_(side, course.unit);
+        check(of_side, course.rows.size());
+      } catch (const std::runtime_error& error) {
+        abandon(course, (side == Side::a ? "A: " : "B: ") + std::string(error.what()));
         return;
       }
-      times[side == Side::a ? 0 : 1] = *std::move(measured);
     }
     for (std::size_t row = 0; row < course.rows.size(); ++row) {
       course.rows[row].a.push_back(times[0][row]);
@@ -181,7 +182,7 @@ class PairedRuns {
     }
   }
 
-  static void give_up(Course& course, const std::string& why) {
+  static void abandon(Course& course, const std::string& why) {
     for (ComparedRow& row : course.rows) {
       row.error = why;
       row.judgement.pairs = row.a.size();
@@ -236,20 +237,6 @@ std::vector<std::size_t> looks_of(const Rules& rules) {
     }
   }
   return looks;
-}
-
-std::string name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::faster:
-      return "faster";
-    case Verdict::slower:
-      return "slower";
-    case Verdict::same:
-      return "same";
-    case Verdict::cannot_tell:
-      return "cannot tell";
-  }
-  return {};
 }
 
 Judgement judge_pairs(std::span<const double> a,
@@ -316,6 +303,10 @@ std::vector<ComparedRow> run_in_pairs(const std::vector<Unit>& units,
                                       const MeasureOnce& measure,
                                       const PairedOptions& options) {
   return PairedRuns(units, measure, options).run();
+}
+
+bool is_time(double seconds) {
+  return seconds > 0 && std::isfinite(seconds);
 }
 
 std::size_t rows_in(const std::vector<Unit>& units) {

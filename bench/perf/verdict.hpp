@@ -34,8 +34,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/perf/process.hpp"
 #include "bench/perf/statistics.hpp"
+#include "harness/platform/named_enum.hpp"
 
 namespace lastref::perf {
 
@@ -58,10 +58,9 @@ std::size_t least_pairs(const Rules& rules);
 /// less than least_pairs.
 std::vector<std::size_t> looks_of(const Rules& rules);
 
-enum class Verdict : std::uint8_t { faster, slower, same, cannot_tell };
-
-/// The name in tables and JSON.
-std::string name_of(Verdict verdict);
+/// The names are those in tables and JSON.
+LASTREF_NAMED_ENUM(
+    Verdict, (faster, "faster"), (slower, "slower"), (same, "same"), (cannot_tell, "cannot tell"));
 
 struct Judgement {
   Verdict verdict = Verdict::cannot_tell;
@@ -109,9 +108,9 @@ struct Unit {
   std::vector<std::string> rows;
 };
 
-/// Measures the unit of this index once. Returns the seconds of each row, all above 0, or why it
-/// cannot.
-using MeasureOnce = std::function<OrWhy<std::vector<double>>(Side side, std::size_t unit)>;
+/// Measures the unit of this index once. Returns the seconds of each row, all above 0; throws
+/// std::runtime_error if it cannot.
+using MeasureOnce = std::function<std::vector<double>(Side side, std::size_t unit)>;
 
 struct Progress {
   std::size_t look = 0;  ///< from 1
@@ -129,6 +128,10 @@ struct PairedOptions {
   std::function<bool()> is_over = [] { return false; };
   std::function<void(const Progress&)> tell = [](const Progress&) {};
 };
+
+/// Whether a time can be compared; of a row with another one, `no_time` is what is wrong.
+bool is_time(double seconds);
+inline constexpr const char* no_time = "it took no time that can be compared";
 
 /// All measurements of a row, and the result.
 struct ComparedRow {

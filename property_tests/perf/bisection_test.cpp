@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,7 @@ struct World {
     return options;
   }
 
-  OrWhy<Answer> ask(const std::string& older, const std::string& newer) {
+  Answer ask(const std::string& older, const std::string& newer) {
     ++asked;
     const std::size_t a = std::stoul(older);
     const std::size_t b = std::stoul(newer);
@@ -45,7 +46,7 @@ struct World {
     return a < slow && b >= slow ? Answer::slower : Answer::not_slower;
   }
 
-  tl::expected<Bisected, BisectError> search() {
+  Bisected search() {
     return bisect(options(),
                   [this](const auto& older, const auto& newer) { return ask(older, newer); });
   }
@@ -60,12 +61,11 @@ World any_world() {
 
 RC_GTEST_PROP(Bisection, blames_the_first_slow_commit, ()) {
   World world = any_world();
-  const auto found = world.search();
-  RC_ASSERT(found.has_value());
-  RC_ASSERT(found->suspects == std::vector{std::to_string(world.slow)});
-  RC_ASSERT(found->before == std::to_string(world.slow - 1));
-  RC_ASSERT(found->confirmed == Answer::slower);
-  RC_ASSERT(found->asked == world.asked);
+  const Bisected found = world.search();
+  RC_ASSERT(found.suspects == std::vector{std::to_string(world.slow)});
+  RC_ASSERT(found.before == std::to_string(world.slow - 1));
+  RC_ASSERT(found.confirmed == Answer::slower);
+  RC_ASSERT(found.asked == world.asked);
   RC_ASSERT(world.asked <= static_cast<std::size_t>(std::bit_width(world.count)) + 2);
 }
 
@@ -74,9 +74,8 @@ RC_GTEST_PROP(Bisection, asks_again_what_could_not_be_told, ()) {
   for (std::size_t i = 1; i <= world.count; ++i) {
     world.undecided[i] = *rc::gen::inRange(0, 3);
   }
-  const auto found = world.search();
-  RC_ASSERT(found.has_value());
-  RC_ASSERT(found->suspects == std::vector{std::to_string(world.slow)});
+  const Bisected found = world.search();
+  RC_ASSERT(found.suspects == std::vector{std::to_string(world.slow)});
 }
 
 RC_GTEST_PROP(Bisection, keeps_whom_it_passes_over_as_suspects, ()) {
@@ -90,54 +89,46 @@ RC_GTEST_PROP(Bisection, keeps_whom_it_passes_over_as_suspects, ()) {
       world.undecided[commit] = 1'000'000;
     }
   }
-  const auto found = world.search();
-  RC_ASSERT(found.has_value());
-  RC_ASSERT(std::ranges::count(found->suspects, std::to_string(world.slow)) == 1);
+  const Bisected found = world.search();
+  RC_ASSERT(std::ranges::count(found.suspects, std::to_string(world.slow)) == 1);
   // All suspects but the last are commits without an answer.
-  for (std::size_t i = 0; i + 1 < found->suspects.size(); ++i) {
-    RC_ASSERT(passed_over.contains(std::stoul(found->suspects[i])));
+  for (std::size_t i = 0; i + 1 < found.suspects.size(); ++i) {
+    RC_ASSERT(passed_over.contains(std::stoul(found.suspects[i])));
   }
-  RC_ASSERT(!passed_over.contains(std::stoul(found->before)));
-  RC_ASSERT(found->confirmed == Answer::slower);
+  RC_ASSERT(!passed_over.contains(std::stoul(found.before)));
+  RC_ASSERT(found.confirmed == Answer::slower);
 }
 
 TEST(Bisection, has_nothing_to_find_where_the_ends_are_alike) {
   World world{.count = 8, .slow = 9};
-  EXPECT_EQ(world.search().error().why, Answer::not_slower);
+  EXPECT_EQ(world.search().ends, Answer::not_slower);
   EXPECT_EQ(world.asked, 1U);
 }
 
 TEST(Bisection, does_not_begin_where_the_ends_cannot_be_told) {
   World world{.count = 8, .slow = 4};
   world.undecided[8] = 3;
-  EXPECT_EQ(world.search().error().why, Answer::cannot_tell);
+  EXPECT_EQ(world.search().ends, Answer::cannot_tell);
   world.unmeasurable.insert(8);
-  EXPECT_EQ(world.search().error().why, Answer::cannot_be_measured);
+  EXPECT_EQ(world.search().ends, Answer::cannot_be_measured);
 }
 
 TEST(Bisection, sees_that_a_wrong_answer_led_it_astray) {
   World world{.count = 8, .slow = 3};
-  const auto found = bisect(world.options(), [&](const auto& older, const auto& newer) {
+  const Bisected found = bisect(world.options(), [&](const auto& older, const auto& newer) {
     // Noise, once: 4 seemed as fast as 0.
     return newer == "4" ? Answer::not_slower : world.ask(older, newer);
   });
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->suspects, std::vector<std::string>{"5"});
-  EXPECT_EQ(found->confirmed, Answer::not_slower);
+  EXPECT_EQ(found.suspects, std::vector<std::string>{"5"});
+  EXPECT_EQ(found.confirmed, Answer::not_slower);
 }
 
 TEST(Bisection, ends_with_what_could_not_compare) {
   World world{.count = 8, .slow = 3};
-  const auto found =
-      bisect(world.options(), [&](const auto& older, const auto& newer) -> OrWhy<Answer> {
-        if (newer == "4") {
-          return tl::unexpected<std::string>("killed");
-        }
-        return world.ask(older, newer);
-      });
-  ASSERT_FALSE(found);
-  EXPECT_EQ(found.error().why, std::nullopt);
-  EXPECT_EQ(found.error().said, "killed");
+  const auto ask = [&](const std::string& older, const std::string& newer) {
+    return newer == "4" ? throw std::runtime_error("killed") : world.ask(older, newer);
+  };
+  EXPECT_THROW(bisect(world.options(), ask), std::runtime_error);
 }
 
 }  // namespace

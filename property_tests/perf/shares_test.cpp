@@ -11,51 +11,55 @@ namespace {
 
 constexpr std::uint64_t ms = 1'000'000;  // ns
 
-TEST(InKernelTest, a_call_has_its_name) {
-  const InKernel what =
-      in_kernel({"shmem_get_folio", "vfs_write", "ksys_pwrite64", "do_syscall_64", ""});
-  EXPECT_EQ(what.spent, Spent::system_calls);
-  EXPECT_EQ(what.call, "pwrite64");
+TEST(InKernel, is_told_by_the_names_on_the_stack) {
+  struct Row {
+    const char* claim;
+    std::vector<std::string_view> names;
+    Spent spent;
+    const char* call = "";
+  };
+  const Row rows[] = {
+      {"a call has its name",
+       {"shmem_get_folio", "vfs_write", "ksys_pwrite64", "do_syscall_64", ""},
+       Spent::system_calls,
+       "pwrite64"},
+      {"a call whose name is not known is one", {"fput", "do_syscall_64"}, Spent::system_calls},
+      {"a call of another kind", {"", "do_int80_emulation"}, Spent::system_calls},
+      {"a copy is told from its call",
+       {"rep_movs_alternative", "__x64_sys_write", "do_syscall_64"},
+       Spent::copies,
+       "write"},
+      {"a copy", {"copy_folio_from_iter_atomic", "generic_perform_write"}, Spent::copies},
+      {"what is cleared for a fault is of the fault",
+       {"clear_page_erms", "shmem_fault", "exc_page_fault"},
+       Spent::page_faults},
+      {"a fault within a call is a fault",
+       {"handle_mm_fault", "exc_page_fault", "_copy_to_iter", "__x64_sys_read"},
+       Spent::page_faults,
+       "read"},
+      {"what no call asked for is an interrupt",
+       {"tick_nohz_handler", "sysvec_apic_timer_interrupt"},
+       Spent::interrupts},
+      {"one name is enough", {"", "sysvec_apic_timer_interrupt"}, Spent::interrupts},
+      {"without a stack nothing is known", {}, Spent::in_kernel},
+      {"without names nothing is known", {"", ""}, Spent::in_kernel}};
+  for (const auto& [claim, names, spent, call] : rows) {
+    const InKernel what = in_kernel(names);
+    EXPECT_EQ(what.spent, spent) << claim;
+    EXPECT_EQ(what.call, call) << claim;
+  }
 }
 
-TEST(InKernelTest, a_call_whose_name_is_not_known_is_one) {
-  const InKernel what = in_kernel({"fput", "do_syscall_64"});
-  EXPECT_EQ(what.spent, Spent::system_calls);
-  EXPECT_EQ(what.call, "");
-}
+class AccountTest : public testing::Test {
+ protected:
+  AccountTest() {
+    account.take(Named{.process = 7, .thread = 7, .name = "a", .is_new_program = true});
+  }
 
-TEST(InKernelTest, a_copy_is_told_from_its_call) {
-  const InKernel what = in_kernel({"rep_movs_alternative", "__x64_sys_write", "do_syscall_64"});
-  EXPECT_EQ(what.spent, Spent::copies);
-  EXPECT_EQ(what.call, "write");
-  EXPECT_EQ(in_kernel({"copy_folio_from_iter_atomic", "generic_perform_write"}).spent,
-            Spent::copies);
-}
-
-TEST(InKernelTest, what_is_cleared_for_a_fault_is_of_the_fault) {
-  EXPECT_EQ(in_kernel({"clear_page_erms", "shmem_fault", "exc_page_fault"}).spent,
-            Spent::page_faults);
-}
-
-TEST(InKernelTest, a_fault_within_a_call_is_a_fault) {
-  const InKernel what =
-      in_kernel({"handle_mm_fault", "exc_page_fault", "_copy_to_iter", "__x64_sys_read"});
-  EXPECT_EQ(what.spent, Spent::page_faults);
-  EXPECT_EQ(what.call, "read");
-}
-
-TEST(InKernelTest, what_nobody_asked_for_is_an_interrupt) {
-  EXPECT_EQ(in_kernel({"tick_nohz_handler", "sysvec_apic_timer_interrupt"}).spent,
-            Spent::interrupts);
-  EXPECT_EQ(in_kernel({}).spent, Spent::in_kernel);
-  EXPECT_EQ(in_kernel({"", ""}).spent, Spent::in_kernel);
-  EXPECT_EQ(in_kernel({"", "sysvec_apic_timer_interrupt"}).spent, Spent::interrupts);
-  EXPECT_EQ(in_kernel({"", "do_int80_emulation"}).spent, Spent::system_calls);
-}
-
-TEST(AccountTest, adds_up_turns_of_each_processor_by_their_times) {
   Account account{Symbols()};
-  account.take(Named{.process = 7, .thread = 7, .at = 0, .name = "a", .is_new_program = true});
+};
+
+TEST_F(AccountTest, adds_up_turns_of_each_processor_by_their_times) {
   // Another processor reports it later: the thread waits from 10 to 30 ms, and is runnable from 50
   // ms on.
   account.take(Turn{.process = 7, .thread = 7, .at = 50 * ms, .could_go_on = true});
@@ -71,11 +75,9 @@ TEST(AccountTest, adds_up_turns_of_each_processor_by_their_times) {
   EXPECT_EQ(all[0].wake_ups, 1U);
 }
 
-TEST(AccountTest, a_thread_runs_until_it_ends_and_what_has_its_number_then_is_another_one) {
-  Account account{Symbols()};
-  account.take(Named{.process = 7, .thread = 7, .at = ms, .name = "a", .is_new_program = true});
-  account.take(Ended{.thread = 7, .at = 4 * ms});
-  account.take(Turn{.process = 7, .thread = 7, .at = 9 * ms, .comes = true});
+TEST_F(AccountTest, a_thread_runs_until_it_ends_and_what_has_its_number_then_is_another_one) {
+  account.take(Ended{.thread = 7, .at = 3 * ms});
+  account.take(Turn{.process = 7, .thread = 7, .at = 8 * ms, .comes = true});
   const auto all = account.shares();
   ASSERT_EQ(all.size(), 1U);
   EXPECT_DOUBLE_EQ(all[0].runs, 0.003);
@@ -83,9 +85,7 @@ TEST(AccountTest, a_thread_runs_until_it_ends_and_what_has_its_number_then_is_an
   EXPECT_DOUBLE_EQ(all[0].waits, 0);
 }
 
-TEST(AccountTest, a_child_has_the_name_and_the_files_of_its_parent) {
-  Account account{Symbols()};
-  account.take(Named{.process = 7, .thread = 7, .name = "a", .is_new_program = true});
+TEST_F(AccountTest, a_child_has_the_name_and_the_files_of_its_parent) {
   account.take(Begun{.process = 8, .parent = 7, .thread = 8, .at = ms});
   account.take(Turn{.process = 8, .thread = 8, .at = 3 * ms, .comes = true});
   const auto all = account.shares();
@@ -94,9 +94,7 @@ TEST(AccountTest, a_child_has_the_name_and_the_files_of_its_parent) {
   EXPECT_DOUBLE_EQ(all[1].ready, 0.002);
 }
 
-TEST(AccountTest, a_thread_is_of_its_process) {
-  Account account{Symbols()};
-  account.take(Named{.process = 7, .thread = 7, .name = "a", .is_new_program = true});
+TEST_F(AccountTest, a_thread_is_of_its_process) {
   account.take(Begun{.process = 7, .parent = 7, .thread = 9, .at = ms});
   account.take(Named{.process = 7, .thread = 9, .at = ms, .name = "its thread"});
   account.take(Turn{.process = 7, .thread = 9, .at = 2 * ms, .comes = true});
@@ -105,7 +103,7 @@ TEST(AccountTest, a_thread_is_of_its_process) {
   EXPECT_EQ(all[0].name, "a");
 }
 
-TEST(AccountTest, ticks_go_to_what_ran) {
+TEST(Account, ticks_go_to_what_ran) {
   Symbols kernel;
   kernel.add(0x1000, 0, "__x64_sys_read");
   kernel.add(0x2000, 0, "_copy_to_iter");
@@ -116,9 +114,9 @@ TEST(AccountTest, ticks_go_to_what_ran) {
   account.take(Tick{.process = 7, .address = 0x77, .in_kernel = false, .callers = {}});
   const auto all = account.shares();
   ASSERT_EQ(all.size(), 1U);
-  EXPECT_EQ(all[0].spent[static_cast<std::size_t>(Spent::copies)], 1U);
-  EXPECT_EQ(all[0].spent[static_cast<std::size_t>(Spent::system_calls)], 1U);
-  EXPECT_EQ(all[0].spent[static_cast<std::size_t>(Spent::own)], 1U);
+  for (const Spent spent : {Spent::copies, Spent::system_calls, Spent::own}) {
+    EXPECT_EQ(all[0].spent[static_cast<std::size_t>(spent)], 1U) << name_of(spent);
+  }
   EXPECT_EQ(all[0].calls.at("read"), 2U);
   EXPECT_EQ(all[0].functions.at("?"), 1U);
 }
@@ -135,27 +133,34 @@ TEST(SymbolsTest, an_address_belongs_to_what_begins_before_it) {
   EXPECT_EQ(symbols.at(210), "");
 }
 
-TEST(SymbolsTest, a_file_that_is_no_program_has_none) {
+TEST(SymbolsTest, only_a_program_has_some) {
   EXPECT_TRUE(symbols_of_file("/proc/self/status").empty());
   EXPECT_TRUE(symbols_of_file("no/such/file").empty());
-}
-
-TEST(SymbolsTest, this_program_has_some) {
   EXPECT_FALSE(symbols_of_file("/proc/self/exe").empty());
 }
 
-/// A program that does little but copy, as far as the kernel lets us observe it.
-TEST(PerfEventsTest, sees_what_a_program_does) {
-  Account account(kernel_symbols());
-  const auto how = run_under_perf_events(
-      {"dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=300", "status=none"},
-      4999,
-      [&](const PerfRecord& record) { account.take(record); });
-  if (!how) {
-    GTEST_SKIP() << describe(how.error());
+class PerfEventsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto how = run_under_perf_events({"true"}, 99, [](const PerfRecord&) {}); !how) {
+      GTEST_SKIP() << describe(how.error());
+    }
   }
-  ASSERT_EQ(*how, 0);
-  const auto all = account.shares();
+
+  std::vector<ProcessShares> shares_of(const std::vector<std::string>& command) {
+    EXPECT_EQ(run_under_perf_events(
+                  command, 4999, [&](const PerfRecord& record) { account.take(record); }),
+              0);
+    return account.shares();
+  }
+
+  Account account{kernel_symbols()};
+};
+
+/// A program that does little but copy, as far as the kernel lets us observe it.
+TEST_F(PerfEventsTest, sees_what_a_program_does) {
+  const auto all =
+      shares_of({"dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=300", "status=none"});
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].name, "dd");
   EXPECT_GT(all[0].runs, 0);
@@ -166,38 +171,24 @@ TEST(PerfEventsTest, sees_what_a_program_does) {
 }
 
 /// The name of its parent is reported on another processor, and earlier.
-TEST(PerfEventsTest, names_a_child_on_a_lower_processor_by_its_own_name) {
-  const auto has = [](const char* processor) {
-    return run_measured({.words = {"taskset", "-c", processor, "true"}}).has_value();
-  };
-  if (!has("0") || !has("1")) {
+TEST_F(PerfEventsTest, names_a_child_on_a_lower_processor_by_its_own_name) {
+  try {
+    run_measured({.words = {"taskset", "-c", "0", "taskset", "-c", "1", "true"}});
+  } catch (const FailedProcess&) {
     GTEST_SKIP() << "processors 0 and 1 are not both ours";
   }
-  Account account(kernel_symbols());
-  const auto how = run_under_perf_events(
-      {"taskset",
-       "-c",
-       "1",
-       "sh",
-       "-c",
-       "taskset -c 0 dd if=/dev/zero of=/dev/null bs=1M count=300 status=none; true"},
-      4999,
-      [&](const PerfRecord& record) { account.take(record); });
-  if (!how) {
-    GTEST_SKIP() << describe(how.error());
-  }
-  ASSERT_EQ(*how, 0);
-  const auto all = account.shares();
+  const auto all =
+      shares_of({"taskset",
+                 "-c",
+                 "1",
+                 "sh",
+                 "-c",
+                 "taskset -c 0 dd if=/dev/zero of=/dev/null bs=1M count=300 status=none; true"});
   EXPECT_NE(std::ranges::find(all, "dd", &ProcessShares::name), all.end());
 }
 
-TEST(PerfEventsTest, tells_how_a_program_ends_that_cannot_be_run) {
-  const auto how =
-      run_under_perf_events({"no/such/program"}, 99, [](const PerfRecord&) { /* none */ });
-  if (!how) {
-    GTEST_SKIP() << describe(how.error());
-  }
-  EXPECT_NE(*how, 0);
+TEST_F(PerfEventsTest, tells_how_a_program_ends_that_cannot_be_run) {
+  EXPECT_NE(run_under_perf_events({"no/such/program"}, 99, [](const PerfRecord&) {}), 0);
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ def files_that_are_none_are_named():
     perf('compare', '.', '.', '--', 'no-such-command', code=2, says='cannot be started')
     perf('history', '--db', DATABASE, '--bench', 'no*', code=2,
          says='recorded, no benchmark matches no*')
-    perf('history', '--db', DATABASE, '--html', '/proc/no/page', code=2, says='cannot write')
+    perf('history', '--db', DATABASE, '--html', '/proc/no/page', code=2, says='cannot be written')
     link = os.path.join(FOLDER, 'page')
     os.symlink('page.html', link)
     perf('history', '--db', DATABASE, '--html', link, says='wrote')

@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 #include <random>
-#include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -62,7 +62,7 @@ MeasureOnce on(const Machine& machine, double effect, std::uint64_t seed) {
   };
   auto state = std::make_shared<State>();
   state->chance.seed(seed);
-  return [state, &machine, effect](Side side, std::size_t) -> OrWhy<std::vector<double>> {
+  return [state, &machine, effect](Side side, std::size_t) {
     const double noise = machine.noise(state->moment++, state->chance);
     return std::vector{1e-6 * noise * (side == Side::b ? effect : 1)};
   };
@@ -297,10 +297,10 @@ TEST(PairedRuns, what_is_settled_is_not_measured_any_more) {
 
 TEST(PairedRuns, what_cannot_be_measured_says_why_and_stops_nobody) {
   std::size_t failures = 0;
-  const MeasureOnce measure = [&](Side side, std::size_t unit) -> OrWhy<std::vector<double>> {
+  const MeasureOnce measure = [&](Side side, std::size_t unit) {
     if (unit == 0 && side == Side::b) {
       ++failures;
-      return tl::unexpected<std::string>("no space");
+      throw std::runtime_error("no space");
     }
     return std::vector{1.0, 2.0};
   };

@@ -8,21 +8,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <iterator>
-#include <map>
 #include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "bench/perf/google_benchmark.hpp"
-#include "bench/perf/process.hpp"
 #include "bench/perf/profile/perf_events.hpp"
 #include "bench/perf/profile/shares.hpp"
 #include "bench/perf/verbs.hpp"
@@ -135,8 +128,6 @@ Result<int> profile_by_looks(const std::vector<std::string>& command) {
   return how->status;
 }
 
-using harness::Exit;
-
 /// Not a divisor of common periods in programs.
 constexpr unsigned ticks_a_second = 4999;
 constexpr std::size_t processes_most = 6;
@@ -218,12 +209,12 @@ void print(const std::vector<ProcessShares>& all) {
   }
 }
 
-Exit profile_by_events(const std::vector<std::string>& command, Result<int>& how) {
+Result<int> profile_by_events(const std::vector<std::string>& command) {
   Account account(kernel_symbols());
-  how = run_under_perf_events(
+  auto how = run_under_perf_events(
       command, ticks_a_second, [&](const PerfRecord& record) { account.take(record); });
   if (!how) {
-    return Exit::unusable;
+    return how;
   }
   print(account.shares());
   if (!account.knows_the_kernel()) {
@@ -234,68 +225,55 @@ Exit profile_by_events(const std::vector<std::string>& command, Result<int>& how
   if (account.lost() > 0) {
     fmt::print("  {} records were lost, so times are too short.\n", account.lost());
   }
-  return Exit::clean;
+  return how;
 }
 
-OrWhy<Words> command_of(const ProfileOptions& options) {
+Words command_of(const ProfileOptions& options) {
   if (!options.command.empty()) {
     return options.command;
   }
-  const auto program = program_beside_us("lastref_bench");
-  if (!program) {
-    return no(program.error());
+  const std::string program = program_beside_us("lastref_bench");
+  const std::string glob = glob_for(options.name);
+  const auto names = benchmarks_of({.program = program, .scratch = {}},
+                                   {glob, glob + "/real_time", glob + "/manual_time"});
+  if (names.empty()) {
+    give_up(
+        "no benchmark is called {}; those of {} are listed by its option --benchmark_list_tests",
+        options.name,
+        program);
   }
-  const auto names = benchmarks_of({.program = *program, .scratch = {}},
-                                   {glob_for(options.name),
-                                    glob_for(options.name) + "/real_time",
-                                    glob_for(options.name) + "/manual_time"});
-  if (!names || names->empty()) {
-    return no(names ? fmt::format("no benchmark is called {}; those of {} are listed by its option "
-                                  "--benchmark_list_tests",
-                                  options.name,
-                                  program->string())
-                    : names.error());
-  }
-  return Words{"env",
-               fmt::format("{}=1", without_peers),  // The time of peers is not wanted.
-               *program,
-               "--benchmark_filter=" + filter_for(names->front()),
-               fmt::format("--benchmark_min_time={}", options.seconds)};
+  return {"env",
+          fmt::format("{}=1", without_peers),  // The time of peers is not wanted.
+          program,
+          "--benchmark_filter=" + filter_for(names.front()),
+          fmt::format("--benchmark_min_time={}", options.seconds)};
 }
 
 }  // namespace
 
-Exit run_profile(const ProfileOptions& options) {
+harness::Exit run_profile(const ProfileOptions& options) {
   if (options.name.empty() == options.command.empty()) {
-    return refuse("profile takes --bench and a name, or -- and a command");
+    give_up("profile takes --bench and a name, or -- and a command");
   }
-  const auto found = command_of(options);
-  if (!found) {
-    return refuse(found.error());
-  }
-  const std::vector<std::string>& command = *found;
+  const Words command = command_of(options);
   fmt::print("{}:\n", fmt::join(command, " "));
   std::fflush(stdout);
-  Result<int> how = 0;
-  Exit exit = options.looks ? Exit::unusable : profile_by_events(command, how);
-  if (exit == Exit::unusable) {
-    if (!options.looks) {
-      refuse(describe(how.error()) +
-             "; so it is looked at a thousand times a second instead, which does not tell "
-             "copies and page faults apart");
-    }
+  Result<int> how = options.looks ? profile_by_looks(command) : profile_by_events(command);
+  if (!how && !options.looks) {
+    refuse(describe(how.error()) +
+           "; so it is looked at a thousand times a second instead, which does not tell copies "
+           "and page faults apart");
     how = profile_by_looks(command);
-    exit = Exit::clean;
   }
   if (!how) {
-    return refuse(describe(how.error()));
+    give_up("{}", describe(how.error()));
   }
   if (*how != 0) {
-    return refuse("the program " + (WIFEXITED(*how)
-                                        ? fmt::format("ended with {}", WEXITSTATUS(*how))
-                                        : fmt::format("was killed by signal {}", WTERMSIG(*how))));
+    give_up("the program {}",
+            WIFEXITED(*how) ? fmt::format("ended with {}", WEXITSTATUS(*how))
+                            : fmt::format("was killed by signal {}", WTERMSIG(*how)));
   }
-  return exit;
+  return harness::Exit::clean;
 }
 
 }  // namespace lastref::perf

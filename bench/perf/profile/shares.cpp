@@ -167,24 +167,6 @@ Symbols symbols_of_file(const std::string& file) {
   return symbols;
 }
 
-std::string_view name_of(Spent spent) noexcept {
-  switch (spent) {
-    case Spent::own:
-      return "own code";
-    case Spent::copies:
-      return "copies";
-    case Spent::page_faults:
-      return "page faults";
-    case Spent::system_calls:
-      return "system calls";
-    case Spent::interrupts:
-      return "interrupts";
-    case Spent::in_kernel:
-      return "in the kernel, for an unknown purpose";
-  }
-  return {};
-}
-
 /// On processors that also move few bytes quickly (FSRM), the caller of copy_user copies inline.
 bool is_copying(std::string_view function) noexcept {
   return function.find("memcpy") != std::string_view::npos ||

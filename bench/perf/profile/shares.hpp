@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/perf/profile/perf_events.hpp"
+#include "harness/platform/named_enum.hpp"
 
 namespace lastref::perf {
 
@@ -41,17 +42,15 @@ Symbols kernel_symbols();
 Symbols symbols_of_file(const std::string& file);
 
 /// What a processor did when a clock ticked.
-enum class Spent : std::uint8_t {
-  own,
-  copies,
-  page_faults,
-  system_calls,
-  interrupts,
-  in_kernel,  ///< The names of its functions are not known.
-};
-inline constexpr std::size_t kinds_of_spent = 6;
-
-std::string_view name_of(Spent spent) noexcept;
+LASTREF_NAMED_ENUM(Spent,
+                   (own, "own code"),
+                   (copies, "copies"),
+                   (page_faults, "page faults"),
+                   (system_calls, "system calls"),
+                   (interrupts, "interrupts"),
+                   // The names of its functions are not known.
+                   (in_kernel, "in the kernel, for an unknown purpose"));
+inline constexpr std::size_t kinds_of_spent = names_of(Spent()).size();
 
 /// What a tick in the kernel was spent on.
 struct InKernel {
