@@ -45,7 +45,7 @@ Json bench_of(const std::string& name, const Point& point) {
 }
 
 std::string suite_of(const Line& line) {
-  std::string name = line.program.empty() ? "unknown program" : line.program;
+  std::string name = program_of(line);
   for (const std::string& more : {name_of(line.machine), line.compiler, line.flags}) {
     name += more.empty() ? "" : ", " + more;
   }
@@ -99,12 +99,7 @@ std::string blame(const Series& series, const ChangePoint& change) {
 }
 
 void print(const Line& line, const ChangePointOptions& changes) {
-  fmt::print("{} on {}\n{}{}{}\n",
-             line.program.empty() ? "unknown program" : line.program,
-             name_of(line.machine),
-             line.compiler.empty() ? "unknown compiler" : line.compiler,
-             line.flags.empty() ? "" : ", ",
-             line.flags);
+  fmt::print("{} on {}\n{}\n", program_of(line), name_of(line.machine), build_of(line));
   std::size_t width = 0;
   for (const Series& series : line.series) {
     width = std::max(width, series.benchmark.size());

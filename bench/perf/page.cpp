@@ -3,12 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
-#include <map>
-#include <optional>
 #include <set>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "bench/perf/figures.hpp"
 #include "bench/perf/statistics.hpp"
@@ -79,16 +74,31 @@ field.addEventListener("input", () => {
 std::string table_of(const char* kind,
                      const std::string& caption,
                      std::initializer_list<std::string_view> names) {
-  std::string text = fmt::format(R"(<table class="{}">{}<thead><tr>)",
-                                 kind,
-                                 caption.empty() ? "" : "<caption>" + caption + "</caption>");
-  for (std::string_view column : names) {
-    const bool is_number = column.starts_with('#');
-    column.remove_prefix(is_number ? 1 : 0);
-    text +=
-        fmt::format(R"(<th scope="col"{}>{}</th>)", is_number ? R"( class="number")" : "", column);
+  std::string text = fmt::format(R"(<table class="{}">{}<thead><tr>)", kind, caption);
+  for (const std::string_view name : names) {
+    text += name.starts_with('#')
+                ? fmt::format(R"(<th scope="col" class="number">{}</th>)", name.substr(1))
+                : fmt::format(R"(<th scope="col">{}</th>)", name);
   }
   return text + "</tr></thead><tbody>\n";
+}
+
+constexpr const char* end_of_table = "</tbody></table>";
+
+template <typename Text>
+std::string cell(const std::string& kind, const Text& text) {
+  return fmt::format(R"(<td class="{}">{}</td>)", kind, text);
+}
+template <typename Text>
+std::string number(const Text& text) {
+  return cell("number", text);
+}
+
+/// A quiet paragraph. Its arguments are HTML.
+template <typename... Values>
+std::string quiet(fmt::format_string<Values...> form, Values&&... values) {
+  return fmt::format("<p class=\"quiet\">{}</p>\n",
+                     fmt::format(form, std::forward<Values>(values)...));
 }
 
 /// The values of a number over the commits.
@@ -96,12 +106,17 @@ using Values = std::vector<std::optional<double>>;
 
 /// The least and the greatest value; there is one.
 Within<double> range_of(const Values& values) {
-  std::vector<double> known;
+  Within<double> range{.least = HUGE_VAL, .most = -HUGE_VAL};
   for (const std::optional<double>& value : values) {
-    known.insert(known.end(), value ? 1 : 0, value.value_or(0));
+    range = {.least = std::min(range.least, value.value_or(range.least)),
+             .most = std::max(range.most, value.value_or(range.most))};
   }
-  const auto [least, most] = std::ranges::minmax(known);
-  return {.least = least, .most = most};
+  return range;
+}
+
+/// Where a value is on a scale from 0 to `size` pixels.
+double place_on(std::size_t at, std::size_t count, double size) {
+  return size * static_cast<double>(at) / static_cast<double>(std::max<std::size_t>(count, 2) - 1);
 }
 
 /// A small chart of a number over time, as high as a line of text. The scale covers the range from
@@ -115,28 +130,22 @@ std::string sparkline_of(const Values& values) {
   const double size = std::max(std::abs(least), std::abs(most));
   const double range = std::max(size == 0 ? 1 : size / 20, most - least);
   const double lowest = (least + most - range) / 2;
-  const auto steps = static_cast<double>(std::max<std::size_t>(values.size(), 2) - 1);
   // Hidden from screen readers: the figures next to the picture have the same information.
   std::string text = fmt::format(
       R"(<svg class="spark" width="{}" height="{}" aria-hidden="true">)", width, height);
   std::string line;
-  const auto end_line = [&] {
-    if (!line.empty()) {
-      text += fmt::format(R"(<polyline class="trend" points="{}"/>)", std::exchange(line, {}));
-    }
-  };
   std::string last;
-  for (std::size_t at = 0; at < values.size(); ++at) {
-    if (!values[at]) {
-      end_line();
-      continue;
+  for (std::size_t at = 0; at <= values.size(); ++at) {
+    if (at < values.size() && values[at]) {
+      const double x = margin + place_on(at, values.size(), width - 2 * margin);
+      const double y = height - margin - (height - 2 * margin) * (*values[at] - lowest) / range;
+      line += fmt::format("{}{:.1f},{:.1f}", line.empty() ? "" : " ", x, y);
+      last = fmt::format(R"(<circle class="newest" cx="{:.1f}" cy="{:.1f}" r="2"/>)", x, y);
+    } else if (!line.empty()) {
+      text += fmt::format(R"(<polyline class="trend" points="{}"/>)", line);
+      line.clear();
     }
-    const double x = margin + (width - 2 * margin) * static_cast<double>(at) / steps;
-    const double y = height - margin - (height - 2 * margin) * (*values[at] - lowest) / range;
-    line += fmt::format("{}{:.1f},{:.1f}", line.empty() ? "" : " ", x, y);
-    last = fmt::format(R"(<circle class="newest" cx="{:.1f}" cy="{:.1f}" r="2"/>)", x, y);
   }
-  end_line();
   return text + last + "</svg>";
 }
 
@@ -150,6 +159,18 @@ constexpr double letter = 7;  // the maximum width of our letters, at 12 pixels
 
 const char* kind_of(const ChangePoint& change) {
   return change.ratio > 1 ? "slower" : "faster";
+}
+
+std::string name_at(const Series& series, std::size_t index) {
+  return html(short_commit(series.points[index].commit.name));
+}
+
+std::string commit_text(const Commit& commit) {
+  return fmt::format("<code>{}</code> {}", html(short_commit(commit.name)), html(commit.subject));
+}
+
+std::string last_time_of(const Series& series) {
+  return time_figure(series.points.back().seconds, series.points.back().within);
 }
 
 class Plot {
@@ -175,14 +196,13 @@ class Plot {
   }
 
   std::string draw() {
-    const Point& last = series_.points.back();
     add("<svg class=\"plot\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}: {} over {} "
         "commits, "
         "{} of them change points\">\n",
         width,
         height,
         html(series_.benchmark),
-        time_figure(last.seconds, last.within),
+        last_time_of(series_),
         series_.points.size(),
         series_.changes.size());
     draw_axes();
@@ -243,9 +263,7 @@ class Plot {
   /// others as have room.
   void draw_commits() {
     std::vector<std::size_t> wanted = {0, series_.points.size() - 1};
-    for (const ChangePoint& change : series_.changes) {
-      wanted.push_back(change.index);
-    }
+    std::ranges::transform(series_.changes, std::back_inserter(wanted), &ChangePoint::index);
     for (std::size_t i = 0; i < series_.points.size(); ++i) {
       wanted.push_back(i);
     }
@@ -300,7 +318,7 @@ class Plot {
       const Point& point = series_.points[i];
       const double x = x_of(i);
       add("<g class=\"point\"><title>{} {}\n{}, {} repetitions, load {:.2f}</title>",
-          html(short_commit(point.commit.name)),
+          name_at(series_, i),
           html(point.commit.subject),
           time_figure(point.seconds, point.within),
           point.repetitions,
@@ -332,7 +350,7 @@ class Plot {
           "<rect class=\"band\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"/>",
           kind_of(change),
           change_figure(change.ratio, change.ratio_within),
-          html(short_commit(series_.points[change.index].commit.name)),
+          name_at(series_, change.index),
           from,
           top_,
           x_of(change.place.most) - from,
@@ -360,47 +378,31 @@ class Plot {
   std::string text_;
 };
 
-std::string commit_text(const Commit& commit) {
-  return fmt::format("<code>{}</code> {}", html(short_commit(commit.name)), html(commit.subject));
-}
-
 /// An overview of a line: every name, its last value, and its last change.
-std::string overview_of(const Line& line, std::size_t number) {
+std::string overview_of(const Line& line, std::size_t section) {
   std::string text =
       R"(<div class="scroll">)" +
       table_of("overview", {}, {"Benchmark", "#Last", "#Commits", "#Changes", "#Last change"});
   std::size_t index = 0;
   for (const Series& series : line.series) {
     const std::string name = html(series.benchmark);
+    text += fmt::format(R"(<tr data-name="{}">)", name);
     if (series.points.empty()) {
-      text += fmt::format(
-          "<tr data-name=\"{0}\"><td class=\"name\">{0}</td>"
-          "<td colspan=\"4\" class=\"quiet\">could not be done: {1}</td></tr>\n",
-          name,
-          html(series.error));
-      continue;
+      text += cell("name", name) +
+              fmt::format(R"(<td colspan="4" class="quiet">could not be done: {}</td>)",
+                          html(series.error));
+    } else {
+      text += cell("name", fmt::format("<a href=\"#b{}-{}\">{}</a>", section, index++, name)) +
+              number(last_time_of(series)) + number(series.points.size()) +
+              number(series.changes.size());
+      text += series.changes.empty()
+                  ? "<td></td>"
+                  : cell(fmt::format("number {}", kind_of(series.changes.back())),
+                         change_figure(series.changes.back().ratio));
     }
-    text +=
-        fmt::format("<tr data-name=\"{0}\"><td class=\"name\"><a href=\"#b{1}-{2}\">{0}</a></td>",
-                    name,
-                    number,
-                    index++);
-    const Point& last = series.points.back();
-    text += fmt::format(
-        "<td class=\"number\">{}</td><td class=\"number\">{}</td>"
-        "<td class=\"number\">{}</td>",
-        time_figure(last.seconds, last.within),
-        series.points.size(),
-        series.changes.size());
-    if (series.changes.empty()) {
-      text += "<td></td></tr>\n";
-      continue;
-    }
-    const ChangePoint& change = series.changes.back();
-    text += fmt::format(
-        "<td class=\"number {}\">{}</td></tr>\n", kind_of(change), change_figure(change.ratio));
+    text += "</tr>\n";
   }
-  return text + "</tbody></table></div>\n";
+  return text + end_of_table + "</div>\n";
 }
 
 /// The median load of the commits from `begin` to `end`, excluding `end`: a busier machine may
@@ -419,29 +421,25 @@ std::string changes_of(const Series& series) {
   }
   std::string text =
       table_of("changes",
-               "Change points",
+               "<caption>Change points</caption>",
                {"Change", "First commit with it", "After", "May lie in", "#p", "#Load"});
   for (std::size_t i = 0; i < series.changes.size(); ++i) {
     const ChangePoint& change = series.changes[i];
     const auto [begin, end] = levels_at(series.changes, i, series.points.size());
-    const auto name_at = [&](std::size_t index) {
-      return html(short_commit(series.points[index].commit.name));
-    };
-    text += fmt::format(
-        "<tr><td class=\"{}\">{}</td><td>{}</td><td><code>{}</code></td>"
-        "<td><code>{}</code>..<code>{}</code></td><td class=\"number\">{:.3g}</td><td "
-        "class=\"number\">{:.1f}, then {:.1f}</td></tr>\n",
-        kind_of(change),
-        change_figure(change.ratio, change.ratio_within),
-        commit_text(series.points[change.index].commit),
-        name_at(change.index - 1),
-        name_at(change.place.least - 1),
-        name_at(change.place.most),
-        change.p,
-        load_between(series, begin, change.index),
-        load_between(series, change.index, end));
+    text +=
+        "<tr>" + cell(kind_of(change), change_figure(change.ratio, change.ratio_within)) +
+        fmt::format("<td>{}</td><td><code>{}</code></td><td><code>{}</code>..<code>{}</code></td>",
+                    commit_text(series.points[change.index].commit),
+                    name_at(series, change.index - 1),
+                    name_at(series, change.place.least - 1),
+                    name_at(series, change.place.most)) +
+        number(fmt::format("{:.3g}", change.p)) +
+        number(fmt::format("{:.1f}, then {:.1f}",
+                           load_between(series, begin, change.index),
+                           load_between(series, change.index, end))) +
+        "</tr>\n";
   }
-  return text + "</tbody></table>\n";
+  return text + end_of_table + '\n';
 }
 
 /// The last value of each counter, its least and greatest value, and its chart.
@@ -455,55 +453,44 @@ std::string counters_of(const Series& series) {
   if (all.empty()) {
     return {};
   }
-  std::string text = table_of("counters",
-                              "Counters; of a peer: how many times our time it takes",
-                              {"Name", "#Last", "#Least", "#Most", "Over the commits"});
+  std::string text =
+      table_of("counters",
+               "<caption>Counters; of a peer: how many times our time it takes</caption>",
+               {"Name", "#Last", "#Least", "#Most", "Over the commits"});
   for (const auto& [name, values] : all) {
     const Within<double> range = range_of(values);
-    text += fmt::format(
-        "<tr><td class=\"name\">{}</td><td class=\"number\">{}</td>"
-        "<td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>\n",
-        html(name),
-        values.back() ? figure(*values.back()) : "none",
-        figure(range.least),
-        figure(range.most),
-        sparkline_of(values));
+    text += "<tr>" + cell("name", html(name)) +
+            number(values.back() ? figure(*values.back()) : "none") + number(figure(range.least)) +
+            number(figure(range.most)) + "<td>" + sparkline_of(values) + "</td></tr>\n";
   }
-  return text + "</tbody></table>\n";
+  return text + end_of_table + '\n';
 }
 
-std::string article_of(const Series& series, std::size_t line, std::size_t index) {
-  std::string text = fmt::format("<article id=\"b{1}-{2}\" data-name=\"{0}\"><header><h3>{0}</h3>",
-                                 html(series.benchmark),
-                                 line,
-                                 index);
-  const Point& last = series.points.back();
-  text +=
-      fmt::format("<p class=\"last\">{}</p></header>\n<p class=\"quiet\">{} commits, last {}</p>\n",
-                  time_figure(last.seconds, last.within),
-                  series.points.size(),
-                  commit_text(last.commit));
-  text += "<div class=\"scroll\">" + plot_of(series) + "</div>";
-  if (!series.error.empty()) {
-    text += fmt::format("<p class=\"quiet\">Once could not be done: {}</p>\n", html(series.error));
-  }
-  text += "<div class=\"tables scroll\">" + changes_of(series) + counters_of(series) + "</div>";
-  return text + "</article>\n";
+std::string article_of(const Series& series, std::size_t section, std::size_t index) {
+  return fmt::format(
+             "<article id=\"b{1}-{2}\" data-name=\"{0}\"><header><h3>{0}</h3>"
+             "<p class=\"last\">{3}</p></header>\n",
+             html(series.benchmark),
+             section,
+             index,
+             last_time_of(series)) +
+         quiet("{} commits, last {}",
+               series.points.size(),
+               commit_text(series.points.back().commit)) +
+         R"(<div class="scroll">)" + plot_of(series) + "</div>" +
+         (series.error.empty() ? "" : quiet("Once could not be done: {}", html(series.error))) +
+         R"(<div class="tables scroll">)" + changes_of(series) + counters_of(series) +
+         "</div></article>\n";
 }
 
-std::string section_of(const Line& line, std::size_t number) {
-  std::string text = fmt::format("<section><h2>{}</h2>\n<p class=\"quiet\">{}</p>\n",
-                                 html(line.program.empty() ? "unknown program" : line.program),
-                                 html(name_of(line.machine)));
-  text += fmt::format("<p class=\"quiet\">{}{}{}</p>\n",
-                      html(line.compiler.empty() ? "unknown compiler" : line.compiler),
-                      line.flags.empty() ? "" : ", ",
-                      html(line.flags));
-  text += overview_of(line, number);
+std::string section_of(const Line& line, std::size_t section) {
+  std::string text = fmt::format("<section><h2>{}</h2>\n", html(program_of(line))) +
+                     quiet("{}", html(name_of(line.machine))) + quiet("{}", html(build_of(line))) +
+                     overview_of(line, section);
   std::size_t index = 0;
   for (const Series& series : line.series) {
     if (!series.points.empty()) {
-      text += article_of(series, number, index++);
+      text += article_of(series, section, index++);
     }
   }
   return text + "</section>\n";
@@ -559,12 +546,11 @@ std::string plot_of(const Series& series) {
 
 std::string page_of(std::span<const Line> lines, const ChangePointOptions& changes) {
   std::string text = fmt::format("<p>{}</p>\n", span_of(lines));
-  text += fmt::format(
-      "<p class=\"quiet\">A point is the median of the repetitions of a commit; its bar, and what "
-      "stands in brackets, is where that lies at {:.0f} %, or all repetitions if they are fewer "
-      "than "
-      "six. Of a series without any change {:.3g} % would be marked; shorter ones than {} commits "
-      "tell nothing. Random orders: seed {}.</p>\n",
+  text += quiet(
+      "A point is the median of the repetitions of a commit; its bar, and what stands in brackets, "
+      "is where that lies at {:.0f} %, or all repetitions if they are fewer than six. Of a series "
+      "without any change {:.3g} % would be marked; shorter ones than {} commits tell nothing. "
+      "Random orders: seed {}.",
       sureness_of_interval * 100,
       changes.p * 100,
       values_min(changes),
@@ -572,9 +558,9 @@ std::string page_of(std::span<const Line> lines, const ChangePointOptions& chang
   text +=
       "<label>Names with<input id=\"filter\" type=\"search\" autocomplete=\"off\"> "
       "<span id=\"shown\" class=\"quiet\" aria-live=\"polite\"></span></label>\n";
-  std::size_t number = 0;
+  std::size_t section = 0;
   for (const Line& line : lines) {
-    text += section_of(line, number++);
+    text += section_of(line, section++);
   }
   return harness::to_html(harness::Page{.title = "Speed over commits",
                                         .style = page_style,

@@ -375,6 +375,15 @@ Within<double> interval_of_median(std::vector<double> values) {
   return {.least = values[from_end], .most = values[values.size() - 1 - from_end]};
 }
 
+std::string program_of(const Line& line) {
+  return line.program.empty() ? "unknown program" : line.program;
+}
+
+std::string build_of(const Line& line) {
+  return (line.compiler.empty() ? "unknown compiler" : line.compiler) +
+         (line.flags.empty() ? "" : ", " + line.flags);
+}
+
 std::vector<Line> lines_of(std::span<const Record> records,
                            const Globs& globs,
                            const ChangePointOptions& options) {

@@ -100,6 +100,10 @@ struct Line {
   std::vector<Series> series;  ///< by name
 };
 
+/// For people: "unknown program", and "unknown compiler" and the flags.
+std::string program_of(const Line& line);
+std::string build_of(const Line& line);
+
 /// The range of middle values that contains the true median with at least this probability, if
 /// there are enough values. With fewer than six it is the range of all, with a lower probability.
 inline constexpr double sureness_of_interval = 0.95;
