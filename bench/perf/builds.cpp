@@ -15,7 +15,6 @@
 
 #include <fmt/format.h>
 
-#include "bench/perf/files.hpp"
 #include "bench/perf/git.hpp"
 #include "bench/perf/process.hpp"
 #include "bench/perf/record.hpp"

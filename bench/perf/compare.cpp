@@ -2,17 +2,14 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <iostream>
 #include <iterator>
-#include <string_view>
 
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "bench/perf/files.hpp"
 #include "bench/perf/record.hpp"
 #include "bench/perf/verbs.hpp"
 #include "harness/explore/plans.hpp"

@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
 #include <ctime>
-#include <utility>
 
 #include <fmt/chrono.h>
-#include <fmt/format.h>
 
 namespace lastref::perf {
 namespace {

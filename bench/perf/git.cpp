@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <sstream>
-#include <utility>
 
 #include "bench/perf/figures.hpp"
 #include "bench/perf/files.hpp"
-#include "bench/perf/process.hpp"
 
 namespace lastref::perf {
 

@@ -7,8 +7,6 @@
 #include <ctime>
 #include <fstream>
 
-#include <fmt/format.h>
-
 namespace lastref::perf {
 namespace {
 

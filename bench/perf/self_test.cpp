@@ -1,6 +1,5 @@
 #include "bench/perf/self_test.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <fstream>

@@ -5,7 +5,6 @@
 #include <numeric>
 #include <random>
 #include <tuple>
-#include <utility>
 
 #include <boost/math/distributions/binomial.hpp>
 #include <boost/math/special_functions/binomial.hpp>
@@ -29,25 +28,20 @@ struct Split {
   double energy = 0;   ///< how much the parts differ
 };
 
-double pairs(std::size_t count) {
-  const auto of = static_cast<double>(count);
-  return of * (of - 1) / 2;
-}
-
 /// The sums of the distances between the parts of a split, and within each part.
 struct Distances {
   double between = 0;
   double earlier = 0;
   double later = 0;
-};
 
-double energy_of(const Distances& sums, std::size_t at, std::size_t behind) {
-  const auto m = static_cast<double>(at);
-  const auto n = static_cast<double>(behind);
-  const double differ =
-      2 * sums.between / (m * n) - sums.earlier / pairs(at) - sums.later / pairs(behind);
-  return m * n / (m + n) * differ;
-}
+  double energy(std::size_t earlier_count, std::size_t later_count) const {
+    const auto m = static_cast<double>(earlier_count);
+    const auto n = static_cast<double>(later_count);
+    const double differ =
+        2 * between / (m * n) - earlier / (m * (m - 1) / 2) - later / (n * (n - 1) / 2);
+    return m * n / (m + n) * differ;
+  }
+};
 
 /// Where the later part of a split ends: at any value, so that a level that ends is found as well,
 /// or at the last value, if there is a single step.
@@ -73,7 +67,7 @@ Split best_split(std::span<const double> values, Later later) {
       if (!counts || at < values_of_a_part || end - at < values_of_a_part) {
         continue;
       }
-      const double energy = energy_of(sums[at], at, end - at);
+      const double energy = sums[at].energy(at, end - at);
       if (energy > best.energy) {
         best = {.at = at, .energy = energy};
       }
@@ -91,12 +85,6 @@ Split best_split(std::span<const double> values, Later later) {
 
 std::size_t below(Random& random, std::size_t limit) {
   return static_cast<std::size_t>(random() % limit);
-}
-
-void shuffle(std::span<double> values, Random& random) {
-  for (std::size_t left = values.size(); left > 1; --left) {
-    std::swap(values[left - 1], values[below(random, left)]);
-  }
 }
 
 /// One search of a series, with its growing list of segments.
@@ -160,7 +148,9 @@ class ChangePointSearch {
     for (const Found& found : found_) {
       const std::span<const double> values = part(found.segment);
       Values shuffled(values.begin(), values.end());
-      shuffle(shuffled, random_);
+      for (std::size_t left = shuffled.size(); left > 1; --left) {
+        std::swap(shuffled[left - 1], shuffled[below(random_, left)]);
+      }
       most = std::max(most, best_split(shuffled, Later::to_any).energy);
     }
     return most;
@@ -227,11 +217,10 @@ void settle(std::span<const double> series, std::vector<ChangePoint>& points) {
   }
 }
 
-/// The values of a commit from which a point is made.
+/// What was measured at a commit.
 struct Gathered {
   Commit commit;
-  std::vector<double> seconds;
-  std::map<std::string, std::vector<double>> counters;
+  MeasuredBenchmark all;
   double load = 0;
 };
 
@@ -240,74 +229,51 @@ struct GatheredSeries {
   std::string error;
 };
 
-using Key = std::tuple<std::string, std::string, std::string, std::string>;
-
 struct GatheredLine {
   Line line;
   std::map<std::string, GatheredSeries> by_benchmark;
+  std::map<std::string, Commit> commits;  ///< of all series, because they are shown together
 };
 
-void gather(GatheredSeries& series, const Record& record, const MeasuredBenchmark& benchmark) {
-  if (!benchmark.error.empty()) {
-    series.error = benchmark.error;
-  }
-  const std::vector<double>& seconds = seconds_that_count(benchmark);
-  if (seconds.empty()) {
+void gather(GatheredLine& line, const Record& record, const MeasuredBenchmark& benchmark) {
+  GatheredSeries& series = line.by_benchmark[benchmark.name];
+  series.error = benchmark.error.empty() ? series.error : benchmark.error;
+  if (seconds_that_count(benchmark).empty()) {
     return;
   }
+  line.commits.emplace(record.commit.name, record.commit);
   Gathered& gathered = series.by_commit[record.commit.name];
   gathered.commit = record.commit;
   gathered.load = std::max(gathered.load, record.machine.load);
-  gathered.seconds.insert(gathered.seconds.end(), seconds.begin(), seconds.end());
-  for (const auto& [name, values] : benchmark.counters) {
-    auto& all = gathered.counters[name];
-    all.insert(all.end(), values.begin(), values.end());
-  }
+  gathered.all.name = benchmark.name;
+  append(gathered.all, benchmark);
 }
 
 Point point_of(const Gathered& gathered) {
+  const std::vector<double>& seconds = seconds_that_count(gathered.all);
   Point point{.commit = gathered.commit,
-              .seconds = median_of(gathered.seconds),
-              .within = interval_of_median(gathered.seconds),
-              .repetitions = gathered.seconds.size(),
+              .seconds = median_of(seconds),
+              .within = interval_of_median(seconds),
+              .repetitions = seconds.size(),
               .counters = {},
               .load = gathered.load};
-  for (const auto& [name, values] : gathered.counters) {
-    if (!values.empty()) {
-      point.counters[name] = median_of(values);
-    }
+  for (const auto& [name, values] : gathered.all.counters) {
+    point.counters[name] = median_of(values);
   }
   return point;
 }
 
-/// The places of all commits of a line, because several of its series are shown together.
-std::map<std::string, std::size_t> places_in(const GatheredLine& line) {
-  std::map<std::string, Commit> commits;
-  for (const auto& [benchmark, series] : line.by_benchmark) {
-    for (const auto& [name, gathered] : series.by_commit) {
-      commits.emplace(name, gathered.commit);
-    }
-  }
-  std::map<std::string, std::size_t> places;
-  for (const Commit& commit : in_order(commits)) {
-    places.emplace(commit.name, places.size());
-  }
-  return places;
-}
-
+/// @param order   all commits of its line
 Series series_of(const std::string& benchmark,
                  const GatheredSeries& gathered,
-                 const std::map<std::string, std::size_t>& places,
+                 const std::vector<Commit>& order,
                  const ChangePointOptions& options) {
   Series series{.benchmark = benchmark, .points = {}, .changes = {}, .error = gathered.error};
-  for (const auto& [name, of_commit] : gathered.by_commit) {
-    series.points.push_back(point_of(of_commit));
-  }
-  std::ranges::sort(
-      series.points, {}, [&](const Point& point) { return places.at(point.commit.name); });
   std::vector<double> medians;
-  for (const Point& point : series.points) {
-    medians.push_back(point.seconds);
+  for (const Commit& commit : order) {
+    if (const auto at = gathered.by_commit.find(commit.name); at != gathered.by_commit.end()) {
+      medians.push_back(series.points.emplace_back(point_of(at->second)).seconds);
+    }
   }
   series.changes = change_points_of(medians, options);
   return series;
@@ -387,29 +353,30 @@ std::string build_of(const Line& line) {
 std::vector<Line> lines_of(std::span<const Record> records,
                            const Globs& globs,
                            const ChangePointOptions& options) {
+  using Key = std::tuple<std::string, std::string, std::string, std::string>;
   std::map<Key, GatheredLine> gathered;
   for (const Record& record : records) {
-    const Key key{record.program, name_of(record.machine), record.compiler, record.flags};
-    GatheredLine& all = gathered[key];
-    all.line = {.program = record.program,
-                .machine = record.machine,
-                .compiler = record.compiler,
-                .flags = record.flags,
-                .series = {}};
+    GatheredLine& line =
+        gathered[Key(record.program, name_of(record.machine), record.compiler, record.flags)];
+    line.line = {.program = record.program,
+                 .machine = record.machine,
+                 .compiler = record.compiler,
+                 .flags = record.flags,
+                 .series = {}};
     for (const MeasuredBenchmark& benchmark : record.benchmarks) {
       if (match(globs, benchmark.name)) {
-        gather(all.by_benchmark[benchmark.name], record, benchmark);
+        gather(line, record, benchmark);
       }
     }
   }
   std::vector<Line> lines;
-  for (auto& [key, all] : gathered) {
-    const auto places = places_in(all);
-    for (const auto& [benchmark, of_it] : all.by_benchmark) {
-      all.line.series.push_back(series_of(benchmark, of_it, places, options));
+  for (auto& [key, line] : gathered) {
+    const std::vector<Commit> order = in_order(line.commits);
+    for (const auto& [benchmark, series] : line.by_benchmark) {
+      line.line.series.push_back(series_of(benchmark, series, order, options));
     }
-    if (!all.line.series.empty()) {
-      lines.push_back(std::move(all.line));
+    if (!line.line.series.empty()) {
+      lines.push_back(std::move(line.line));
     }
   }
   return lines;

@@ -2,13 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <limits>
 #include <numeric>
 #include <random>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/normal.hpp>

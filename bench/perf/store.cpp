@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
-#include <string_view>
 
-#include "bench/perf/process.hpp"
 #include "harness/platform/hash.hpp"
 
 namespace lastref::perf {
@@ -124,8 +122,10 @@ class Statement {
     const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
     return bytes == nullptr ? std::string() : std::string(bytes, size);
   }
-  bool is_nothing(int column) const {
-    return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+  std::optional<std::int64_t> maybe_integer(int column) const {
+    return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL
+               ? std::nullopt
+               : std::optional(integer(column));
   }
 
  private:
@@ -155,11 +155,15 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
-/// The single number that a statement returns.
+/// Runs a statement to its end. Returns the single number that it gives, or 0.
 template <typename... Values>
 std::int64_t number(sqlite3* database, std::string_view text, const Values&... values) {
-  Statement asked(database, text, values...);
-  return asked.step() ? asked.integer(0) : 0;
+  Statement statement(database, text, values...);
+  std::int64_t result = 0;
+  while (statement.step()) {
+    result = statement.integer(0);
+  }
+  return result;
 }
 
 /// Runs statements without values or rows.
@@ -250,95 +254,90 @@ std::int64_t digest_of(const Record& record) {
 }
 
 std::int64_t id_of(sqlite3* database, const Machine& machine) {
-  const auto& [processor, cores, kernel, governor, is_virtual, load] = machine;
-  Statement(database,
-            "INSERT OR IGNORE INTO machines(processor, cores, kernel, governor, is_virtual) "
-            "VALUES(?, ?, ?, ?, ?)")
-      .run(processor, cores, kernel, governor, is_virtual);
-  return number(database,
-                "SELECT id FROM machines WHERE processor = ? AND cores = ? AND kernel = ? AND "
-                "governor = ? AND is_virtual = ?",
-                processor,
-                cores,
-                kernel,
-                governor,
-                is_virtual);
+  const auto id_by = [&](std::string_view statement) {
+    return number(database,
+                  statement,
+                  machine.processor,
+                  machine.cores,
+                  machine.kernel,
+                  machine.governor,
+                  machine.is_virtual);
+  };
+  id_by(
+      "INSERT OR IGNORE INTO machines(processor, cores, kernel, governor, is_virtual) "
+      "VALUES(?, ?, ?, ?, ?)");
+  return id_by(
+      "SELECT id FROM machines WHERE processor = ? AND cores = ? AND kernel = ? AND governor = ? "
+      "AND is_virtual = ?");
 }
 
 std::int64_t id_of(sqlite3* database, const Commit& commit) {
   // The position may not have been known when the commit was first recorded.
-  Statement(database,
-            "INSERT INTO commits(name, time, subject, position) VALUES(?, ?, ?, ?) "
-            "ON CONFLICT(name) DO UPDATE SET time = excluded.time, subject = excluded.subject, "
-            "position = excluded.position WHERE position IS NULL AND excluded.position IS NOT NULL")
-      .run(commit.name, commit.time, commit.subject, commit.position);
+  number(database,
+         "INSERT INTO commits(name, time, subject, position) VALUES(?, ?, ?, ?) "
+         "ON CONFLICT(name) DO UPDATE SET time = excluded.time, subject = excluded.subject, "
+         "position = excluded.position WHERE position IS NULL AND excluded.position IS NOT NULL",
+         commit.name,
+         commit.time,
+         commit.subject,
+         commit.position);
   return number(database, "SELECT id FROM commits WHERE name = ?", commit.name);
-}
-
-void insert_values(sqlite3* database, const MeasuredBenchmark& benchmark) {
-  const std::int64_t id = sqlite3_last_insert_rowid(database);
-  Statement repetition(database, "INSERT INTO repetitions VALUES(?, ?, ?, ?, ?)");
-  for (std::size_t i = 0; i < benchmark.wall_seconds.size(); ++i) {
-    repetition.run(id,
-                   i,
-                   benchmark.wall_seconds[i],
-                   benchmark.processor_seconds.at(i),
-                   benchmark.iterations.at(i));
-  }
-  Statement counter(database, "INSERT INTO counters VALUES(?, ?, ?, ?)");
-  for (const auto& [name, values] : benchmark.counters) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      counter.run(id, name, i, values[i]);
-    }
-  }
 }
 
 /// False if the same record is already there. It writes several rows, so the caller needs a
 /// transaction.
 bool insert_record(sqlite3* database, const Record& record) {
-  Statement insert(database,
-                   "INSERT INTO records(commit_id, machine_id, load, compiler, flags, program, "
-                   "recorded, digest) VALUES(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING "
-                   "RETURNING id",
-                   id_of(database, record.commit),
-                   id_of(database, record.machine),
-                   record.machine.load,
-                   record.compiler,
-                   record.flags,
-                   record.program,
-                   record.recorded,
-                   digest_of(record));
-  if (!insert.step()) {
+  const std::int64_t id = number(database,
+                                 "INSERT INTO records(commit_id, machine_id, load, compiler, "
+                                 "flags, program, recorded, digest) VALUES(?, ?, ?, ?, ?, ?, ?, ?) "
+                                 "ON CONFLICT DO NOTHING RETURNING id",
+                                 id_of(database, record.commit),
+                                 id_of(database, record.machine),
+                                 record.machine.load,
+                                 record.compiler,
+                                 record.flags,
+                                 record.program,
+                                 record.recorded,
+                                 digest_of(record));
+  if (id == 0) {
     return false;
   }
-  const std::int64_t id = insert.integer(0);
-  insert.step();
   Statement named(database,
                   "INSERT INTO benchmarks(record_id, name, label, error) VALUES(?, ?, ?, ?)");
-  for (const MeasuredBenchmark& benchmark : record.benchmarks) {
-    named.run(id, benchmark.name, benchmark.label, benchmark.error);
-    insert_values(database, benchmark);
+  Statement repetition(database, "INSERT INTO repetitions VALUES(?, ?, ?, ?, ?)");
+  Statement counter(database, "INSERT INTO counters VALUES(?, ?, ?, ?)");
+  for (const MeasuredBenchmark& each : record.benchmarks) {
+    named.run(id, each.name, each.label, each.error);
+    const std::int64_t benchmark = sqlite3_last_insert_rowid(database);
+    for (std::size_t i = 0; i < each.wall_seconds.size(); ++i) {
+      repetition.run(
+          benchmark, i, each.wall_seconds[i], each.processor_seconds.at(i), each.iterations.at(i));
+    }
+    for (const auto& [name, values] : each.counters) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        counter.run(benchmark, name, i, values[i]);
+      }
+    }
   }
   return true;
 }
 
 Record record_in(const Statement& row) {
-  Record record;
-  record.commit = {.name = row.text(1), .time = row.integer(2), .subject = row.text(4)};
-  if (!row.is_nothing(3)) {
-    record.commit.position = row.integer(3);
-  }
-  record.machine = {.processor = row.text(5),
-                    .cores = static_cast<unsigned>(row.integer(6)),
-                    .kernel = row.text(7),
-                    .governor = row.text(8),
-                    .is_virtual = row.integer(9) != 0,
-                    .load = row.real(10)};
-  record.compiler = row.text(11);
-  record.flags = row.text(12);
-  record.program = row.text(13);
-  record.recorded = row.integer(14);
-  return record;
+  return {.commit = {.name = row.text(1),
+                     .time = row.integer(2),
+                     .position = row.maybe_integer(3),
+                     .subject = row.text(4)},
+          .machine = {.processor = row.text(5),
+                      .cores = static_cast<unsigned>(row.integer(6)),
+                      .kernel = row.text(7),
+                      .governor = row.text(8),
+                      .is_virtual = row.integer(9) != 0,
+                      .load = row.real(10)},
+          .compiler = row.text(11),
+          .flags = row.text(12),
+          .program = row.text(13),
+          .recorded = row.integer(14),
+          .benchmarks = {}};
 }
 
 /// All records, in the order in which they were added.

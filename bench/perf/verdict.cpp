@@ -1,10 +1,8 @@
 #include "bench/perf/verdict.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>
-#include <span>
 
 #include "bench/perf/process.hpp"
 

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
 #include <map>
 #include <set>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,12 +1,8 @@
 // compare: its results, for programs and commands that are small scripts.
 #include "bench/perf/compare.hpp"
 
-#include <filesystem>
 #include <fstream>
-#include <string>
-#include <vector>
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,9 +1,6 @@
 // Benchmarks are selected by name, and the JSON of a run survives any change.
 #include "bench/perf/google_benchmark.hpp"
 
-#include <string>
-#include <vector>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

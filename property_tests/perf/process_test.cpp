@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <fstream>
 #include <iterator>
-#include <string>
 #include <thread>
 
 #include <gmock/gmock.h>

@@ -1,10 +1,7 @@
 #include "bench/perf/scaling.hpp"
 
 #include <cmath>
-#include <string>
-#include <vector>
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>

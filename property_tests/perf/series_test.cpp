@@ -4,8 +4,6 @@
 #include <cmath>
 #include <ostream>
 #include <random>
-#include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

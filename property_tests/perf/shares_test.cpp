@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/perf/process.hpp"
-
 namespace lastref::perf {
 namespace {
 

@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdint>
 #include <numeric>
 #include <random>
-#include <vector>
 
 #include <boost/math/special_functions/gamma.hpp>
 #include <gmock/gmock.h>

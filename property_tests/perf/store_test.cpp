@@ -5,14 +5,12 @@
 
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include "bench/perf/record.hpp"
 #include "property_tests/support/fresh_folder.hpp"
 
 namespace lastref::perf {

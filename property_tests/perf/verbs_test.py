@@ -34,17 +34,27 @@ def perf_with(redirection, *words, **options):
     return perf('-c', f'exec "$0" "$@" {redirection}', PERF, *words, program='sh', **options)
 
 
+def write(path, text):
+    """Paths are below FOLDER, unless they are absolute."""
+    path = os.path.join(FOLDER, path)
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(text)
+    return path
+
+
+def read(path):
+    with open(os.path.join(FOLDER, path), encoding='utf-8') as file:
+        return file.read()
+
+
 def write_run(name, benchmarks, first=1.0):
     """A file as Google Benchmark writes it; the first time tells it from others."""
     rows = [{'name': f'b{number}', 'run_name': f'b{number}', 'run_type': 'iteration',
              'repetitions': 3, 'repetition_index': repetition, 'iterations': 10,
              'real_time': first + number, 'cpu_time': first + number, 'time_unit': 'us'}
             for number in range(benchmarks) for repetition in range(3)]
-    path = os.path.join(FOLDER, name)
-    with open(path, 'w', encoding='utf-8') as file:
-        json.dump({'context': {'date': '2024-05-01T10:00:00+00:00', 'executable': 'x'},
-                   'benchmarks': rows}, file)
-    return path
+    return write(name, json.dumps({
+        'context': {'date': '2024-05-01T10:00:00+00:00', 'executable': 'x'}, 'benchmarks': rows}))
 
 
 def asked(statement, path=DATABASE):
@@ -89,9 +99,7 @@ def a_kill_leaves_whole_records():
 
 
 def files_that_are_none_are_named():
-    words = os.path.join(FOLDER, 'words')
-    with open(words, 'w', encoding='utf-8') as file:
-        file.write('no database' * 1000)
+    words = write('words', 'no database' * 1000)
     perf('history', '--db', words, code=2, says='is no history of lastref perf')
     perf('history', '--db', os.path.join(FOLDER, 'nowhere'), code=2, says='cannot be opened')
     perf('record', '--db', words, '--import', words, code=2, says='is no history')
@@ -115,17 +123,15 @@ def files_that_are_none_are_named():
 
 
 def growth_names_what_it_leaves_out():
-    def write(name, *rows):
-        with open(os.path.join(FOLDER, name), 'w', encoding='utf-8') as file:
-            json.dump({'benchmarks': [
-                {'name': row, 'run_type': 'iteration', 'iterations': 1, 'real_time': time,
-                 'cpu_time': time, **more} for row, time, more in rows]}, file)
-        return name
+    def write_rows(name, *rows):
+        return write(name, json.dumps({'benchmarks': [
+            {'name': row, 'run_type': 'iteration', 'iterations': 1, 'real_time': time,
+             'cpu_time': time, **more} for row, time, more in rows]}))
 
     failed = ('a/1000', 0, {'error_occurred': True, 'error_message': 'no space'})
     sizes = (('a/10', 10, {}), ('a/100', 100, {}))
-    perf('growth', '--limit', '1.5', '--json', write('sizes.json', *sizes))
-    name = write('failed.json', *sizes, failed)
+    perf('growth', '--limit', '1.5', '--json', write_rows('sizes.json', *sizes))
+    name = write_rows('failed.json', *sizes, failed)
     perf('growth', '--limit', '1.5', '--json', name, code=3, says='LEFT OUT a/1000: no space')
     perf('growth', '--limit', '0.5', '--json', name, code=1, says='GROWS a: 1.00')
 
@@ -137,7 +143,7 @@ def git(checkout, *words):
                           stderr=subprocess.DEVNULL, env={**os.environ, **quiet}).stdout
 
 
-# Whoever takes the file away is the one who waits.
+# The process that removes the file is the one that waits.
 WAIT_ONCE = 'if rm {0}/hold 2>/dev/null; then echo >{0}/fifo; read end <{0}/fifo; fi'
 BENCHMARKS = r"""
 for word; do
@@ -159,9 +165,9 @@ done | sed '1s/^/{"context": {}, "benchmarks": [/; $s/,$/]}/' >$out
 
 
 def write_program(path, text):
-    with open(path, 'w', encoding='utf-8') as file:
-        file.write('#!/bin/sh\n' + text)
+    path = write(path, '#!/bin/sh\n' + text)
     os.chmod(path, 0o755)
+    return path
 
 
 def said_before_its_end(process, what):
@@ -194,8 +200,8 @@ class Ours:
                       'mkdir -p build/ci; : >build/ci/build.ninja\n'
                       'echo CMAKE_CXX_FLAGS:STRING=$FLAGS >build/ci/CMakeCache.txt\n')
         self.write_before(WAIT_ONCE.format(self.builders))
-        with open(os.path.join(self.builders, 'benchmarks'), 'w', encoding='utf-8') as file:
-            file.write(BENCHMARKS.replace('builders', self.builders))
+        write(f'{self.builders}/measured', '')
+        write(f'{self.builders}/benchmarks', BENCHMARKS.replace('builders', self.builders))
         os.mkfifo(os.path.join(self.builders, 'fifo'))
         write_program(os.path.join(self.builders, 'ninja'), f"""
 while [ $# -gt 0 ]; do
@@ -215,20 +221,16 @@ chmod +x $tree/bin/lastref_bench
 """)
 
     def write(self, name, text):
-        with open(os.path.join(self.folder, name), 'w', encoding='utf-8') as file:
-            file.write(text)
+        write(os.path.join(self.folder, name), text)
 
     def write_before(self, script):
         """What each benchmark does before it measures."""
-        with open(os.path.join(self.builders, 'before'), 'w', encoding='utf-8') as file:
-            file.write(script + '\n')
+        write(f'{self.builders}/before', script + '\n')
 
     def measured(self):
         """The times of the commits that were measured since the last call."""
-        with open(os.path.join(self.builders, 'measured'), 'a+', encoding='utf-8') as file:
-            file.seek(0)
-            times = file.read().split()
-            file.truncate(0)
+        times = read(f'{self.builders}/measured').split()
+        write(f'{self.builders}/measured', '')
         return times
 
     def environment(self, more=()):
@@ -244,27 +246,21 @@ chmod +x $tree/bin/lastref_bench
 
     def start_and_hold(self, *words):
         """Until what it runs waits, which goes on with let_go."""
-        with open(os.path.join(self.builders, 'hold'), 'w', encoding='utf-8'):
-            pass
+        write(f'{self.builders}/hold', '')
         started = self.start(*words)
-        with open(os.path.join(self.builders, 'fifo'), encoding='utf-8') as fifo:
-            fifo.readline()
+        read(f'{self.builders}/fifo')
         return started
 
     def let_go(self):
-        with open(os.path.join(self.builders, 'fifo'), 'w', encoding='utf-8'):
-            pass
+        write(f'{self.builders}/fifo', '')
 
     def times(self):
         """Of the commits that were recorded, by their subjects."""
-        database = sqlite3.connect(os.path.join(self.folder, 'build/perf/history.sqlite'))
-        rows = database.execute(
-            'SELECT DISTINCT subject, CAST(round(wall_seconds * 1e9) AS INTEGER) '
-            'FROM repetitions JOIN benchmarks '
-            'ON benchmark_id = benchmarks.id JOIN records ON record_id = records.id '
-            'JOIN commits ON commit_id = commits.id ORDER BY subject').fetchall()
-        database.close()
-        return rows
+        return asked('SELECT DISTINCT subject, CAST(round(wall_seconds * 1e9) AS INTEGER) '
+                     'FROM repetitions JOIN benchmarks ON benchmark_id = benchmarks.id '
+                     'JOIN records ON record_id = records.id '
+                     'JOIN commits ON commit_id = commits.id ORDER BY subject',
+                     os.path.join(self.folder, 'build/perf/history.sqlite'))
 
 
 def what_git_tells_its_hooks_is_kept_from_git_and_builds():
@@ -276,8 +272,8 @@ def what_git_tells_its_hooks_is_kept_from_git_and_builds():
              'GIT_INDEX_FILE': os.path.join(git_folder, 'index')}
 
     def check_that_nothing_was_seen():
-        with open(os.path.join(ours.builders, 'variables'), encoding='utf-8') as file:
-            seen = {line.split('=')[0] for line in file}.intersection(told)
+        seen = {line.split('=')[0] for line in read(f'{ours.builders}/variables').splitlines()
+                }.intersection(told)
         check(not seen, f'what builds sees {seen}')
         check(git(ours.folder, 'symbolic-ref', 'HEAD') == 'refs/heads/ours\n', 'HEAD has moved')
         check(git(ours.folder, 'status', '--porcelain') == '', 'the checkout has changed')
@@ -291,20 +287,19 @@ def what_git_tells_its_hooks_is_kept_from_git_and_builds():
 
 def worktrees_of_others_that_are_away_come_back():
     ours = Ours('left', ['put 100', 'put 200'])
-    away = os.path.join(FOLDER, 'away')
-    git(ours.folder, 'worktree', 'add', '-b', 'work', os.path.join(FOLDER, 'work'))
-    with open(os.path.join(FOLDER, 'work', 'notes'), 'w', encoding='utf-8') as file:
-        file.write('of somebody')
-    git(os.path.join(FOLDER, 'work'), 'add', 'notes')
-    os.rename(os.path.join(FOLDER, 'work'), away)
+    away, work = (os.path.join(FOLDER, name) for name in ('away', 'work'))
+    git(ours.folder, 'worktree', 'add', '-b', 'work', work)
+    write('work/notes', 'of the user')
+    git(work, 'add', 'notes')
+    os.rename(work, away)
     for _ in range(2):
         ours.run('compare', 'HEAD~1', 'HEAD', '--', 'false', code=3)
         ours.run('record', '--commits', 'HEAD~1..HEAD', '--again', '--repetitions', '1',
                  says='recorded')
         # By hand, so that git still lists its worktrees.
         shutil.rmtree(os.path.join(ours.folder, 'build'))
-    os.rename(away, os.path.join(FOLDER, 'work'))
-    staged = git(os.path.join(FOLDER, 'work'), 'status', '--porcelain')
+    os.rename(away, work)
+    staged = git(work, 'status', '--porcelain')
     check(staged == 'A  notes\n', f'of what was away there is: {staged}')
 
 
@@ -333,8 +328,7 @@ def a_build_that_fails_leaves_none():
     for number, build in enumerate([f'echo >>{built}', 'rm -f bench/CMakeLists.txt; false'] * 2):
         compare(build, code=3 if number % 2 == 0 else 125)
     compare(f'echo >>{built}', code=3)
-    with open(built, encoding='utf-8') as file:
-        builds = len(file.readlines())
+    builds = len(read(built).splitlines())
     # The older one after each that failed; the newer one has none that failed.
     check(builds == 4, f'there were {builds} builds')
 
@@ -376,21 +370,18 @@ def old_worktrees_go_and_others_stay():
     with subprocess.Popen([PERF, *words(0, 'sh', '-c', f'echo >{fifo}; read x <{fifo}')],
                           cwd=checkout, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL) as user:
-        with open(fifo, encoding='utf-8') as is_running:
-            is_running.readline()
+        read(fifo)
         perf(*words(0, 'false'), cwd=checkout, code=3)
         other = [word.replace('true', ':') for word in words(0, 'false')]
         perf(*other, cwd=checkout, code=125, says='is in use, as another command has built it')
         perf(*words(2, 'false'), cwd=checkout, code=3)
-        with open(os.path.join(trees[2], 'notes'), 'w', encoding='utf-8') as file:
-            file.write('of somebody')
+        write(os.path.join(trees[2], 'notes'), 'of the user')
         shutil.rmtree(trees[3])
         for number in range(4, 11):
             perf(*words(number, 'false'), cwd=checkout, code=3)
         user.kill()
         user.wait()
-        with open(fifo, 'w', encoding='utf-8'):
-            pass  # Its command reads on.
+        write(fifo, '')  # Its command reads on.
     left = trees_left()
     check(left == [0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11], f'worktrees left are {left}')
     perf(*words(10, 'false'), cwd=checkout, code=3)
@@ -405,8 +396,7 @@ def git_is_not_misread():
     ours = Ours('whole', ['put 100', 'put 200', 'put 300'])
     shallow = os.path.join(FOLDER, 'shallow')
     git(FOLDER, 'clone', '--quiet', '--depth', '2', 'file://' + ours.folder, shallow)
-    gpg = os.path.join(FOLDER, 'gpg')
-    write_program(gpg, 'cat >/dev/null; echo "[GNUPG:] GOODSIG 1 n"; echo "made today" >&2\n')
+    gpg = write_program('gpg', 'cat >/dev/null; echo "[GNUPG:] GOODSIG 1 n"; echo "made today" >&2\n')
     signature = '-----BEGIN PGP SIGNATURE-----\n \n a\n -----END PGP SIGNATURE-----'
     raw = git(ours.folder, 'cat-file', 'commit', 'HEAD').replace(
         '\n\n', f'\ngpgsig {signature}\n\n', 1)
@@ -448,11 +438,9 @@ def bisect_finds_the_commit():
     script = os.path.join(FOLDER, 'compare')
 
     def compares(more):
-        with open(script, 'w', encoding='utf-8') as file:
-            file.write('#!/bin/sh\n[ "$3" = --bench ] && [ "$4" = "b c/*" ] || exit 9\n'
-                       'a=$(git show "$1:benchmark")\nb=$(git show "$2:benchmark")\n'
-                       f'{more}\ncase "$a/$b" in quick*/slow*) exit 1 ;; esac\n')
-        os.chmod(script, 0o755)
+        write_program(script, '[ "$3" = --bench ] && [ "$4" = "b c/*" ] || exit 9\n'
+                      'a=$(git show "$1:benchmark")\nb=$(git show "$2:benchmark")\n'
+                      f'{more}\ncase "$a/$b" in quick*/slow*) exit 1 ;; esac\n')
 
     def bisect(code, says, good=0, bad=15):
         return perf('bisect', hashes[good], hashes[bad], '--bench', 'b c/*', '--compare', script,
@@ -486,24 +474,18 @@ def bisect_finds_the_commit():
 
 def a_command_has_its_words_as_they_were_given():
     """Also when it is asked again."""
-    command = os.path.join(FOLDER, 'shows words')
-    with open(command, 'w', encoding='utf-8') as file:
-        file.write(f'#!/bin/sh\nfor word; do printf "<%s>" "$word"; done >{FOLDER}/words\n')
-    os.chmod(command, 0o755)
+    command = write_program('shows words',
+                            f'for word; do printf "<%s>" "$word"; done >{FOLDER}/words\n')
     words = [command, '[1,2,,3]', '', 'x', '[]', '--', 'y', "it's", '--json', '-z', '~', 'a\nb']
-
-    def shown():
-        with open(os.path.join(FOLDER, 'words'), encoding='utf-8') as file:
-            return file.read()
 
     wanted = ''.join(f'<{word}>' for word in words[1:])
     said = perf('compare', '.', '.', '--pairs-max', '25', '--budget', '1e-09', '--', *words, code=3)
-    check(shown() == wanted, shown())
+    check(read('words') == wanted, read('words'))
     again = shlex.split(said[said.index('again: '):])
     check(again[again.index('--') + 1:] == words, again)
     check(again[again.index('--budget') + 1] == '1e-09', again)
     perf('profile', '--', *words)
-    check(shown() == wanted, shown())
+    check(read('words') == wanted, read('words'))
     perf('compare', '.', '.', '--', code=2, says='no command after --')
     perf('history', '--', 'x', code=2, says='not expected: x')
     perf('profile', '--bench', 'x', '--', 'true', code=2, says='profile takes --bench')
@@ -514,10 +496,6 @@ def a_report_comes_as_a_whole_or_not_at_all():
     one, other = write_run('one.json', 2), write_run('other.json', 2, 5.0)
     link = os.path.join(FOLDER, 'link.json')
     os.symlink('other.json', link)
-
-    def read(path):
-        with open(path, encoding='utf-8') as file:
-            return file.read()
 
     before = read(other)
     perf('compare', one, other, '--bench', 'no', '--json', other, code=2, says='no benchmark')
@@ -544,8 +522,7 @@ def closed_standard_streams_are_nobody_elses():
             os.remove(report)
         said = perf_with(redirection, 'compare', *words[:2], '--json', report, *words[2:],
                          code=code)
-        with open(report, encoding='utf-8') as file:
-            check(json.load(file)['format'] == 'lastref-perf-compare 1', redirection)
+        check(json.loads(read(report))['format'] == 'lastref-perf-compare 1', redirection)
         return said
 
     for redirection in ('2>&-', '0<&- 2>&-', '2>/dev/full'):
@@ -556,13 +533,10 @@ def closed_standard_streams_are_nobody_elses():
         said = compared(redirection, 2, one, other)
         check('write to standard output failed' in said, said)
     perf_with('0<&- >&- 2>&-', 'compare', one, other, code=2)
-    with open(one, encoding='utf-8') as file:
-        run = json.load(file)
+    run = json.loads(read(one))
     for row in run['benchmarks']:
         row.update(error_occurred=True, error_message='no luck')
-    failed = os.path.join(FOLDER, 'failed.json')
-    with open(failed, 'w', encoding='utf-8') as file:
-        json.dump(run, file)
+    failed = write('failed.json', json.dumps(run))
     for number, redirection in enumerate(('2>&-', '2>/dev/full')):
         perf_with(redirection, 'record', '--db', DATABASE, '--commit', f'quiet {number}',
                   '--import', failed, says='recorded')
@@ -668,8 +642,7 @@ def an_ignored_signal_stays_ignored():
         ours, held, _ = start_interruptible(words, f'{{says_on}}; read line <{go_on}',
                                             ignored=(signal.SIGINT,))
         ours.send_signal(signal.SIGINT)
-        with open(go_on, 'w', encoding='utf-8') as file:
-            file.write('over\n')
+        write(go_on, 'over\n')
         check(ours.wait() == 0, f'{words}: ended with {ours.returncode}')
         held.close()
 

@@ -2,13 +2,10 @@
 #include "bench/perf/verdict.hpp"
 
 #include <cmath>
-#include <functional>
 #include <map>
 #include <memory>
 #include <random>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -17,7 +17,6 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <span>
 
 #include "harness/platform/child_process.hpp"

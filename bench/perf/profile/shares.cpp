@@ -9,12 +9,7 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
-#include <optional>
 #include <sstream>
-#include <utility>
-#include <variant>
-
-#include "harness/platform/unique_fd.hpp"
 
 namespace lastref::perf {
 namespace {
