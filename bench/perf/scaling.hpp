@@ -27,6 +27,8 @@ struct Scaling {
 struct LeftOut {
   std::string name;
   std::string why;
+
+  bool operator==(const LeftOut&) const = default;
 };
 
 struct Scalings {

@@ -69,20 +69,6 @@ RC_GTEST_PROP(SignedRankProperties, sides_are_alike, (std::vector<double> values
   RC_ASSERT(p >= least_signed_rank_p(values.size()) * (1 - 1e-9));
 }
 
-TEST(SignedRank, is_right_as_often_as_it_says) {
-  std::mt19937_64 chance(7);
-  std::cauchy_distribution<double> wild;
-  constexpr std::size_t trials = 20'000;
-  std::size_t rejected = 0;
-  for (std::size_t trial = 0; trial < trials; ++trial) {
-    std::vector<double> differences(12);
-    std::ranges::generate(differences, [&] { return wild(chance); });
-    rejected += signed_rank_p(differences) <= 0.05 ? 1U : 0U;
-  }
-  EXPECT_LE(static_cast<double>(rejected) / trials, 0.055);
-  EXPECT_GE(static_cast<double>(rejected) / trials, 0.035);
-}
-
 TEST(Centre, rejects_outside_of_its_interval_and_not_inside) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     const std::vector<double> values = normal_values(15, 1, 2, seed);
@@ -107,44 +93,19 @@ TEST(Centre, has_no_bounds_where_there_are_too_few) {
   EXPECT_TRUE(std::isinf(centre.interval.high));
 }
 
-/// How often the interval contains the truth, for symmetric noise.
-template <typename MakeInterval>
-double covered(std::size_t trials, MakeInterval interval_of, double truth) {
-  std::mt19937_64 chance(3);
-  std::size_t covered = 0;
-  for (std::size_t trial = 0; trial < trials; ++trial) {
-    covered += interval_of(chance).contains(truth) ? 1U : 0U;
-  }
-  return static_cast<double>(covered) / static_cast<double>(trials);
-}
-
-TEST(Centre, covers_the_truth_as_often_as_it_says) {
-  const double rate = covered(
-      4000,
-      [](std::mt19937_64& chance) {
-        std::student_t_distribution<double> noise(2);
-        std::vector<double> values(20);
-        std::ranges::generate(values, [&] { return 0.1 + noise(chance); });
-        return centre_of(values, 0.95).interval;
-      },
-      0.1);
-  EXPECT_GE(rate, 0.94);
-}
-
 TEST(RatioOfMedians, covers_the_truth) {
-  std::uint64_t seed = 0;
-  const double rate = covered(
-      200,
-      [&](std::mt19937_64& chance) {
-        std::lognormal_distribution<double> noise(0, 0.1);
-        std::vector<double> a(20);
-        std::vector<double> b(20);
-        std::ranges::generate(a, [&] { return noise(chance); });
-        std::ranges::generate(b, [&] { return 1.2 * noise(chance); });
-        return ratio_of_medians(a, b, 0.95, ++seed).interval;
-      },
-      1.2);
-  EXPECT_GE(rate, 0.93);
+  constexpr std::uint64_t trials = 200;
+  std::mt19937_64 chance(3);
+  std::lognormal_distribution<double> noise(0, 0.1);
+  std::size_t covered = 0;
+  for (std::uint64_t seed = 1; seed <= trials; ++seed) {
+    std::vector<double> a(20);
+    std::vector<double> b(20);
+    std::ranges::generate(a, [&] { return noise(chance); });
+    std::ranges::generate(b, [&] { return 1.2 * noise(chance); });
+    covered += ratio_of_medians(a, b, 0.95, seed).interval.contains(1.2) ? 1U : 0U;
+  }
+  EXPECT_GE(covered, trials * 93 / 100);
 }
 
 TEST(RatioOfMedians, is_of_the_medians_and_the_same_for_the_same_seed) {
@@ -183,16 +144,21 @@ TEST(RankSum, counts_places) {
   EXPECT_DOUBLE_EQ(least_rank_sum_p(3, 3), 2.0 / 20);
 }
 
-/// Over all ways to choose as many values as a has: doubled ranks, counted one by one.
+/// Doubled ranks, counted one by one.
+std::vector<std::ptrdiff_t> counted_ranks(const std::vector<double>& values) {
+  std::vector<std::ptrdiff_t> ranks(values.size());
+  std::ranges::transform(values, ranks.begin(), [&](double value) {
+    return std::ranges::count_if(values, [&](double each) { return each < value; }) +
+           std::ranges::count_if(values, [&](double each) { return each <= value; }) + 1;
+  });
+  return ranks;
+}
+
+/// Over all ways to choose as many values as a has.
 double counted_rank_sum_p(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<double> all = a;
   all.insert(all.end(), b.begin(), b.end());
-  const auto doubled_rank = [&](double value) {
-    return std::ranges::count_if(all, [&](double each) { return each < value; }) +
-           std::ranges::count_if(all, [&](double each) { return each <= value; }) + 1;
-  };
-  std::vector<std::ptrdiff_t> ranks(all.size());
-  std::ranges::transform(all, ranks.begin(), doubled_rank);
+  const std::vector<std::ptrdiff_t> ranks = counted_ranks(all);
   const auto mean = static_cast<std::ptrdiff_t>(a.size() * (all.size() + 1));
   const auto from_mean = [&](std::uint32_t chosen) {
     std::ptrdiff_t sum = -mean;
@@ -221,23 +187,19 @@ std::vector<double> few_levels() {
   return {values.begin(), values.end()};
 }
 
-/// Over all signs of the ranks that the test uses: doubled, counted one by one.
+/// Over all signs of the ranks that the test uses.
 double counted_signed_rank_p(std::vector<double> values) {
   std::erase(values, 0);
-  const auto doubled_rank = [&](double value) {
-    const auto size = [](double each) { return std::abs(each); };
-    return std::ranges::count_if(values, [&](double each) { return size(each) < size(value); }) +
-           std::ranges::count_if(values, [&](double each) { return size(each) <= size(value); }) +
-           1;
-  };
+  std::vector<double> sizes(values.size());
+  std::ranges::transform(values, sizes.begin(), [](double value) { return std::abs(value); });
+  const std::vector<std::ptrdiff_t> ranks = counted_ranks(sizes);
   std::ptrdiff_t seen = 0;
   std::vector<std::ptrdiff_t> sums = {0};
-  for (const double value : values) {
-    const std::ptrdiff_t rank = doubled_rank(value);
-    seen += value > 0 ? rank : -rank;
+  for (std::size_t value = 0; value < values.size(); ++value) {
+    seen += values[value] > 0 ? ranks[value] : -ranks[value];
     for (std::size_t at = 0, count = sums.size(); at < count; ++at) {
-      sums.push_back(sums[at] + rank);
-      sums[at] -= rank;
+      sums.push_back(sums[at] + ranks[value]);
+      sums[at] -= ranks[value];
     }
   }
   const auto as_far = std::ranges::count_if(

@@ -65,12 +65,12 @@ MeasureOnce on(const Machine& machine, double effect, std::uint64_t seed) {
   };
 }
 
+ComparedRow measured(const MeasureOnce& measure, const PairedOptions& options = {}) {
+  return run_in_pairs({{.name = "unit", .rows = {"row"}}}, measure, options).front();
+}
+
 Judgement judged(const Machine& machine, double effect, std::uint64_t seed, Rules rules = {}) {
-  return run_in_pairs({{.name = "unit", .rows = {"row"}}},
-                      on(machine, effect, seed),
-                      {.rules = rules, .seed = seed})
-      .front()
-      .judgement;
+  return measured(on(machine, effect, seed), {.rules = rules, .seed = seed}).judgement;
 }
 
 class VerdictTest : public testing::TestWithParam<Machine> {};
@@ -205,8 +205,7 @@ TEST(Verdict, is_not_what_an_earlier_look_has_shown_of_the_other_side) {
     const bool is_early = ++round <= looks_of({}).front();
     return std::vector{is_early ? 0.952 * gauss(chance, 0.015) : 1.2 * gauss(chance, 1)};
   };
-  const Judgement judgement =
-      run_in_pairs({{.name = "x", .rows = {"x"}}}, measure, {}).front().judgement;
+  const Judgement judgement = measured(measure).judgement;
   EXPECT_GT(judgement.ratio, 1);
   EXPECT_LE(judgement.p_against, Rules().alpha);
   EXPECT_EQ(judgement.verdict, Verdict::cannot_tell);
@@ -267,7 +266,7 @@ TEST(PairedRuns, a_coin_says_who_is_first) {
     order.push_back(side);
     return std::vector{1.0 + 0.5 * static_cast<double>(order.size() % 7)};
   };
-  run_in_pairs({{.name = "unit", .rows = {"row"}}}, measure, {.seed = 4});
+  measured(measure, {.seed = 4});
   std::size_t b_first = 0;
   for (std::size_t pair = 0; pair + 1 < order.size(); pair += 2) {
     EXPECT_NE(order[pair], order[pair + 1]);
@@ -292,7 +291,7 @@ TEST(PairedRuns, what_is_settled_is_not_measured_any_more) {
   EXPECT_EQ(rows[1].a.size(), Rules().pairs_max);
 }
 
-TEST(PairedRuns, what_cannot_be_measured_says_why_and_stops_nobody) {
+TEST(PairedRuns, what_cannot_be_measured_says_why_and_stops_no_other) {
   std::size_t failures = 0;
   const MeasureOnce measure = [&](Side side, std::size_t unit) {
     if (unit == 0 && side == Side::b) {
@@ -310,31 +309,22 @@ TEST(PairedRuns, what_cannot_be_measured_says_why_and_stops_nobody) {
   EXPECT_EQ(rows[2].judgement.verdict, Verdict::same);
 }
 
-TEST(PairedRuns, no_time_at_all_is_no_time) {
-  const auto rows = run_in_pairs(
-      {{.name = "x", .rows = {"x"}}}, [](Side, std::size_t) { return std::vector{0.0}; }, {});
-  EXPECT_THAT(rows[0].error, HasSubstr("no time"));
-}
-
-TEST(PairedRuns, more_times_than_rows_are_said_to_be_so) {
-  const auto rows = run_in_pairs({{.name = "x", .rows = {"x"}}},
-                                 [](Side, std::size_t) {
-                                   return std::vector{1.0, 2.0};
-                                 },
-                                 {});
-  EXPECT_THAT(rows[0].error, HasSubstr("2 times are there, not 1"));
+TEST(PairedRuns, times_that_are_none_or_too_many_are_said_to_be_so) {
+  const auto error_of = [](const std::vector<double>& times) {
+    return measured([&](Side, std::size_t) { return times; }).error;
+  };
+  EXPECT_THAT(error_of({0.0}), HasSubstr("no time"));
+  EXPECT_THAT(error_of({1.0, 2.0}), HasSubstr("2 times are there, not 1"));
 }
 
 TEST(PairedRuns, end_when_there_is_no_more_time_and_judge_what_there_is) {
-  std::size_t asked = 0;
-  const auto rows = run_in_pairs({{.name = "x", .rows = {"x"}}},
-                                 on(machines[0], 1.3, 1),
-                                 {.is_over = [&] { return ++asked >= 40; }});
-  EXPECT_EQ(rows[0].judgement.verdict, Verdict::slower);
-  const auto none = run_in_pairs(
-      {{.name = "x", .rows = {"x"}}}, on(machines[0], 1.3, 1), {.is_over = [] { return true; }});
-  EXPECT_EQ(none[0].judgement.verdict, Verdict::cannot_tell);
-  EXPECT_EQ(none[0].judgement.pairs, 1U);
+  for (const std::size_t pairs : {1U, 40U}) {
+    std::size_t asked = 0;
+    const Judgement judgement =
+        measured(on(machines[0], 1.3, 1), {.is_over = [&] { return ++asked >= pairs; }}).judgement;
+    EXPECT_EQ(judgement.verdict, pairs == 1 ? Verdict::cannot_tell : Verdict::slower);
+    EXPECT_LE(judgement.pairs, pairs);
+  }
 }
 
 RC_GTEST_PROP(PairedRunsProperties, the_same_seed_and_times_give_the_same, (std::uint64_t seed)) {
