@@ -1,7 +1,6 @@
 #include "bench/perf/call_counter.hpp"
 
 #include <fcntl.h>
-#include <seccomp.h>
 #include <signal.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
@@ -18,7 +17,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <set>
@@ -34,6 +32,7 @@
 #include "bench/counted/mark.hpp"
 #include "bench/perf/process.hpp"
 #include "harness/platform/child_process.hpp"
+#include "harness/platform/names.hpp"
 #include "harness/platform/proc.hpp"
 #include "harness/platform/unique_fd.hpp"
 
@@ -220,13 +219,6 @@ bool is_thread_of(os::Pid process, os::Pid thread) {
   return ::access(fmt::format("/proc/{}/task/{}", process, thread).c_str(), F_OK) == 0;
 }
 
-std::string name_of_call(long number) {
-  char* const name = ::seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, static_cast<int>(number));
-  std::string text = name == nullptr ? fmt::format("call_{}", number) : name;
-  std::free(name);
-  return text;
-}
-
 /// The second word of its command line; empty if there is none.
 std::string second_word_of(os::Pid process) {
   const std::string line = harness::read_file(fmt::format("/proc/{}/cmdline", process));
@@ -250,30 +242,17 @@ constexpr std::chrono::seconds patience{30};
 /// thread that does not have its turn.
 constexpr int turn_max = 100'000;
 
-constexpr std::array moving_calls = {SYS_read,
-                                     SYS_pread64,
-                                     SYS_readv,
-                                     SYS_preadv,
-                                     SYS_preadv2,
-                                     SYS_recvfrom,
-                                     SYS_recvmsg,
-                                     SYS_write,
-                                     SYS_pwrite64,
-                                     SYS_writev,
-                                     SYS_pwritev,
-                                     SYS_pwritev2,
-                                     SYS_sendto,
-                                     SYS_sendmsg,
-                                     SYS_sendfile,
-                                     SYS_splice,
-                                     SYS_copy_file_range};
+/// Those that return how many bytes they have moved.
+constexpr std::string_view moving_calls =
+    " read pread64 readv preadv preadv2 recvfrom recvmsg write pwrite64 writev pwritev pwritev2 "
+    "sendto sendmsg sendfile splice copy_file_range ";
 
-bool moves_bytes(long number) {
-  return std::ranges::find(moving_calls, number) != moving_calls.end();
+bool moves_bytes(const std::string& call) {
+  return moving_calls.find(' ' + call + ' ') != std::string_view::npos;
 }
 
-bool receives(long number) {
-  return number == SYS_recvmsg || number == SYS_recvfrom;
+bool receives(const std::string& call) {
+  return call == "recvmsg" || call == "recvfrom";
 }
 
 /// Whether the call asks how a process ended that may not be a child, which Linux supports since
@@ -449,7 +428,7 @@ class Counter {
         marking_ = &thread;
         return;
       }
-      count(*thread.process, name_of_call(stop.call.number));
+      count(*thread.process, harness::name_of_call(stop.call.number));
       return;
     }
     const auto call = std::exchange(thread.call, std::nullopt);
@@ -457,9 +436,10 @@ class Counter {
       return;
     }
     count(thread, Column::wake_ups, thread.has_slept ? 1 : 0);
-    if (moves_bytes(call->number) && stop.result > 0) {
+    const std::string name = harness::name_of_call(call->number);
+    if (moves_bytes(name) && stop.result > 0) {
       count(thread, Column::bytes, static_cast<std::uint64_t>(stop.result));
-      count(thread, Column::messages, receives(call->number) ? 1 : 0);
+      count(thread, Column::messages, receives(name) ? 1 : 0);
     }
   }
 

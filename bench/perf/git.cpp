@@ -1,6 +1,6 @@
 #include "bench/perf/git.hpp"
 
-#include <algorithm>
+#include <iterator>
 #include <sstream>
 
 #include "bench/perf/figures.hpp"
@@ -9,20 +9,11 @@
 namespace lastref::perf {
 
 std::vector<std::string> variables_of_git() {
-  return {"GIT_ALTERNATE_OBJECT_DIRECTORIES",
-          "GIT_COMMON_DIR",
-          "GIT_CONFIG",
-          "GIT_DIR",
-          "GIT_GRAFT_FILE",
-          "GIT_IMPLICIT_WORK_TREE",
-          "GIT_INDEX_FILE",
-          "GIT_INTERNAL_SUPER_PREFIX",
-          "GIT_NO_REPLACE_OBJECTS",
-          "GIT_OBJECT_DIRECTORY",
-          "GIT_PREFIX",
-          "GIT_REPLACE_REF_BASE",
-          "GIT_SHALLOW_FILE",
-          "GIT_WORK_TREE"};
+  std::istringstream names(
+      "GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_COMMON_DIR GIT_CONFIG GIT_DIR GIT_GRAFT_FILE "
+      "GIT_IMPLICIT_WORK_TREE GIT_INDEX_FILE GIT_INTERNAL_SUPER_PREFIX GIT_NO_REPLACE_OBJECTS "
+      "GIT_OBJECT_DIRECTORY GIT_PREFIX GIT_REPLACE_REF_BASE GIT_SHALLOW_FILE GIT_WORK_TREE");
+  return {std::istream_iterator<std::string>(names), {}};
 }
 
 std::string git_in(const std::filesystem::path& folder,

@@ -7,7 +7,6 @@
 #include "bench/perf/figures.hpp"
 #include "bench/perf/files.hpp"
 #include "bench/perf/git.hpp"
-#include "bench/perf/page.hpp"
 #include "bench/perf/store.hpp"
 #include "bench/perf/verbs.hpp"
 

@@ -1,11 +1,11 @@
-#include "bench/perf/page.hpp"
-
+// The page of a history.
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <set>
 
 #include "bench/perf/figures.hpp"
+#include "bench/perf/history.hpp"
 #include "bench/perf/statistics.hpp"
 #include "harness/report/html.hpp"
 

@@ -387,20 +387,11 @@ bool is_found_in(const Trials& trials, double part) {
 void Trials::add(const Judgement& judgement) {
   ++count;
   pairs += static_cast<double>(judgement.pairs);
-  switch (judgement.verdict) {
-    case Verdict::slower:
-      ++said_slower;
-      break;
-    case Verdict::faster:
-      ++said_faster;
-      break;
-    case Verdict::same:
-      ++said_same;
-      break;
-    case Verdict::cannot_tell:
-      ++not_told;
-      break;
-  }
+  const Verdict verdict = judgement.verdict;
+  ++(verdict == Verdict::slower   ? said_slower
+     : verdict == Verdict::faster ? said_faster
+     : verdict == Verdict::same   ? said_same
+                                  : not_told);
 }
 
 harness::Exit exit_of(const SelfTestReport& report) {

@@ -35,10 +35,6 @@ std::vector<std::size_t> doubled_ranks(std::span<const double> values) {
   return ranks;
 }
 
-double sum_of(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0);
-}
-
 /// The probability of each sum if a coin decides for every rank whether it is included.
 std::vector<double> sums_by_coin(std::span<const std::size_t> ranks) {
   std::vector<double> chances(std::accumulate(ranks.begin(), ranks.end(), std::size_t{1}));
@@ -46,11 +42,8 @@ std::vector<double> sums_by_coin(std::span<const std::size_t> ranks) {
   std::size_t highest = 0;
   for (const std::size_t rank : ranks) {
     highest += rank;
-    for (std::size_t sum = highest;; --sum) {
+    for (std::size_t sum = highest + 1; sum-- > 0;) {
       chances[sum] = (chances[sum] + (sum >= rank ? chances[sum - rank] : 0)) / 2;
-      if (sum == 0) {
-        break;
-      }
     }
   }
   return chances;
@@ -319,7 +312,8 @@ Evidence signed_rank_test(std::span<const double> differences) {
     return {.p = two_sided_normal(deviation / 2, squares / 16), .is_above = is_above};
   }
   const std::vector<double> chances = sums_by_coin(ranks);
-  const double tail = sum_of(std::span(chances).first(std::min(above, all - above) + 1));
+  const std::span low = std::span(chances).first(std::min(above, all - above) + 1);
+  const double tail = std::accumulate(low.begin(), low.end(), 0.0);
   return {.p = std::min(1.0, 2 * tail), .is_above = is_above};
 }
 

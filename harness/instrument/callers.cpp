@@ -1,8 +1,6 @@
 #include "harness/instrument/callers.hpp"
 
 #include <cxxabi.h>
-#include <fcntl.h>
-#include <gelf.h>
 #include <link.h>
 
 #include <algorithm>
@@ -15,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/platform/unique_fd.hpp"
+#include "harness/platform/elf_functions.hpp"
 
 // The C++ library's own copies keep no frame pointers, and a walk from an allocation in them would
 // end there. The program links these instances instead.
@@ -74,42 +72,17 @@ Room room_of(std::string_view symbol) noexcept {
   return symbol.find(kernel_mark) == std::string_view::npos ? Room::product : Room::other;
 }
 
-void add_functions(Elf* elf, Elf_Scn* section, std::vector<Function>& functions) {
-  GElf_Shdr header;
-  if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_SYMTAB) {
-    return;
-  }
-  Elf_Data* data = elf_getdata(section, nullptr);
-  const std::size_t entries = header.sh_entsize == 0 ? 0 : header.sh_size / header.sh_entsize;
-  for (std::size_t at = 0; data != nullptr && at < entries; ++at) {
-    GElf_Sym symbol;
-    if (gelf_getsym(data, static_cast<int>(at), &symbol) == nullptr ||
-        GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_size == 0) {
-      continue;
-    }
-    const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
-    if (const Room room = name == nullptr ? Room::other : room_of(name); room != Room::other) {
-      functions.push_back({.begin = symbol.st_value,
-                           .end = symbol.st_value + symbol.st_size,
-                           .room = room,
-                           .symbol = room == Room::product ? name : ""});
-    }
-  }
-}
-
 std::vector<Function> functions_of_program() {
   std::vector<Function> functions;
-  const UniqueFd file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-  if (!file || elf_version(EV_CURRENT) == EV_NONE) {
-    return functions;
-  }
-  if (Elf* elf = elf_begin(file.get(), ELF_C_READ, nullptr); elf != nullptr) {
-    for (Elf_Scn* each = elf_nextscn(elf, nullptr); each != nullptr;
-         each = elf_nextscn(elf, each)) {
-      add_functions(elf, each, functions);
+  for_each_function("/proc/self/exe", [&](const ElfFunction& function) {
+    const bool is_sized = !function.is_dynamic && function.size > 0;
+    if (const Room room = is_sized ? room_of(function.name) : Room::other; room != Room::other) {
+      functions.push_back({.begin = function.address,
+                           .end = function.address + function.size,
+                           .room = room,
+                           .symbol = std::string(room == Room::product ? function.name : "")});
     }
-    elf_end(elf);
-  }
+  });
   std::ranges::sort(functions, {}, &Function::begin);
   return functions;
 }

@@ -1,6 +1,9 @@
 #include "harness/platform/names.hpp"
 
+#include <seccomp.h>
+
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -27,6 +30,13 @@ std::optional<int> error_named(std::string_view name) noexcept {
 
 std::string counted(std::size_t number, std::string_view noun, std::string_view ending) {
   return fmt::format("{} {}{}", number, noun, number == 1 ? std::string_view() : ending);
+}
+
+std::string name_of_call(long number) {
+  char* const name = ::seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, static_cast<int>(number));
+  std::string text = name == nullptr ? fmt::format("call_{}", number) : name;
+  std::free(name);
+  return text;
 }
 
 std::string name_of_signal(int signal) {

@@ -1,7 +1,6 @@
 #include "harness/warden/hang_detector.hpp"
 
 #include <linux/futex.h>
-#include <seccomp.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -16,6 +15,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "harness/platform/names.hpp"
 #include "harness/platform/proc.hpp"
 #include "harness/warden/locks.hpp"
 #include "harness/warden/proc_inspect.hpp"
@@ -183,13 +183,6 @@ std::string objects_of(int process, const std::vector<int>& descriptors) {
     objects.insert(without_number(descriptor_at(process, each)));
   }
   return fmt::format("{}", fmt::join(objects, ", "));
-}
-
-std::string name_of_call(int number) {
-  char* const name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
-  std::string text = name == nullptr ? fmt::format("call {}", number) : name;
-  std::free(name);
-  return text;
 }
 
 /// What a thread does, and whether it runs without help or can be woken by others.

@@ -77,28 +77,31 @@ def check_layout(browser, where):
     check(not faint, f'{where}: hard to read: {faint[:3]}')
 
 
+def of_each(browser, selector, expression):
+    """The value of an expression about `e`, for each element that matches."""
+    return browser.value(f"[...document.querySelectorAll('{selector}')].map((e) => {expression})")
+
+
 def check_text(browser):
-    names = browser.value("[...document.querySelectorAll('article h3')].map((e) => e.textContent)")
+    names = of_each(browser, 'article h3', 'e.textContent')
     check(names == NAMES, f'names are {names}')
-    overview = browser.value("[...document.querySelectorAll('.overview tbody tr')]"
-                             ".map((row) => [...row.cells].map((cell) => cell.innerText.trim()))")
+    overview = of_each(browser, '.overview tbody tr',
+                       '[...e.cells].map((cell) => cell.innerText.trim())')
     check([row[0] for row in overview] == NAMES, f'the overview is {overview}')
     by_name = {row[0]: row for row in overview}
     check(by_name['steady/1'][2:] == ['24', '0', ''], f"steady/1 is {by_name['steady/1']}")
     check(by_name['becomes_slower/real_time'][1].startswith('125.'), f'{by_name}')
     check(by_name['becomes_slower/real_time'][3] == '1', f'{by_name}')
     check(by_name['up_and_down'][3] == '2', f'{by_name}')
-    plots = browser.value("[...document.querySelectorAll('article')].map((e) => ["
-                          "e.dataset.name, e.querySelectorAll('svg.plot').length,"
-                          "e.querySelectorAll('.median').length,"
-                          "[...e.querySelectorAll('.plot .label')].map((l) => l.textContent),"
-                          "e.querySelector('svg').getAttribute('aria-label')])")
+    plots = of_each(browser, 'article', """[
+        e.dataset.name, e.querySelectorAll('svg.plot').length, e.querySelectorAll('.median').length,
+        [...e.querySelectorAll('.plot .label')].map((l) => l.textContent),
+        e.querySelector('svg').getAttribute('aria-label')]""")
     labels = {name: label for name, _, _, label, _ in plots}
     for name, svgs, points, _, spoken in plots:
         check((svgs, points) == (1, COMMITS), f'{name}: {svgs} plots of {points} points')
         check(name in spoken and '24 commits' in spoken, f'{name} is read as {spoken}')
-    commits = browser.value("[...document.querySelectorAll('.plot .commit')]"
-                            ".map((e) => e.textContent)")
+    commits = of_each(browser, '.plot .commit', 'e.textContent')
     check(LONG_NAME[:12] in commits and '\ufffd' not in ''.join(commits), f'commits: {commits}')
     check(labels['steady/1'] == [] and labels[HOSTILE] == [], f'labels are {labels}')
     check(len(labels['becomes_slower/real_time']) == 1
@@ -109,15 +112,13 @@ def check_text(browser):
                            ".innerText")
     for part in (f'commit_{STEP_AT}', f'commit_{STEP_AT - 1}', '+2', '0.001'):
         check(part in change, f'{part} is not in the change point: {change}')
-    counters = browser.value("[...document.querySelectorAll('article[data-name=with_peers] "
-                             ".counters tbody tr')].map((row) => [...row.cells].slice(0, 4)"
-                             ".map((cell) => cell.innerText))")
+    rows = 'article[data-name=with_peers] .counters tbody tr'
+    counters = of_each(browser, rows, '[...e.cells].slice(0, 4).map((cell) => cell.innerText)')
     check(counters == [['lmdb', '6.000', '4.500', '6.000'],
                        ['ops/s', '2.500 M', '2.500 M', '2.500 M'],
                        ['pfio', '12.00', '12.00', '12.00']], f'counters are {counters}')
-    lines = browser.value("[...document.querySelectorAll('article[data-name=with_peers] .counters "
-                          "tbody tr')].map((row) => [...row.querySelector('.spark polyline')"
-                          ".points].map((point) => [point.x, point.y]))")
+    lines = of_each(browser, rows, """[...e.querySelector('.spark polyline').points]
+        .map((point) => [point.x, point.y])""")
     check([len(line) for line in lines] == 3 * [COMMITS], f'lines of counters are {lines}')
     check(all(line == sorted(line) for line in lines), f'lines of counters go back: {lines}')
     heights = [sorted({y for _, y in line}, reverse=True) for line in lines]

@@ -10,7 +10,6 @@
 
 #include "bench/perf/figures.hpp"
 #include "bench/perf/history.hpp"
-#include "bench/perf/page.hpp"
 #include "bench/perf/record.hpp"
 
 namespace lastref::perf {
@@ -61,7 +60,7 @@ TEST(Figures, name_days_and_commits) {
   EXPECT_EQ(day_of(0), "1970-01-01");
   EXPECT_EQ(short_commit(std::string(40, 'a')), std::string(10, 'a'));
   EXPECT_EQ(short_commit(std::string(40, 'a') + "-modified"), "aaaaaaaaaa-modified");
-  EXPECT_EQ(short_commit("v1.2-a-long-word-of-somebody"), "v1.2-a-long-word-of-somebody");
+  EXPECT_EQ(short_commit("v1.2-a-long-name-of-the-user"), "v1.2-a-long-name-of-the-user");
 }
 
 RC_GTEST_PROP(Ticks, are_a_few_between_the_ends, ()) {
@@ -87,30 +86,25 @@ RC_GTEST_PROP(PlotOf, any_times_has_only_numbers, ()) {
 }
 
 TEST(Export, is_what_the_other_page_reads) {
-  const std::vector<Line> lines = {line_of("b", {1e-9, 2e-9})};
+  const std::vector<Line> lines = {line_of("b", {2e-9})};
   const std::string text = exported(lines, {.page = "https://example.org/x", .last_update = 5});
   const std::string start = "window.BENCHMARK_DATA = ";
   ASSERT_EQ(text.rfind(start, 0), 0U);
-  const auto all = nlohmann::json::parse(text.substr(start.size()));
-  EXPECT_EQ(all.at("lastUpdate"), 5000);
-  EXPECT_EQ(all.at("repoUrl"), "https://example.org/x");
-  const auto& suite =
-      all.at("entries").at("a_bench, P, 2 cores, Linux 6, no governor told, GNU 12, -O2");
-  ASSERT_EQ(suite.size(), 2U);
-  const auto& entry = suite.at(1);
-  const std::string hash = "1" + std::string(39, 'a');
-  EXPECT_EQ(entry.at("commit").at("id"), hash);
-  EXPECT_EQ(entry.at("commit").at("url"), "https://example.org/x/commit/" + hash);
-  EXPECT_EQ(entry.at("commit").at("timestamp"), "1970-01-02T00:00:00Z");
-  EXPECT_TRUE(entry.at("commit").at("author").contains("username"));
-  EXPECT_EQ(entry.at("date"), 86'400'000);
-  EXPECT_EQ(entry.at("tool"), "googlecpp");
-  const auto& bench = entry.at("benches").at(0);
-  EXPECT_EQ(bench.at("name"), "b");
-  EXPECT_DOUBLE_EQ(bench.at("value").get<double>(), 2);
-  EXPECT_EQ(bench.at("unit"), "ns/iter");
-  EXPECT_EQ(bench.at("range"), "± 0.3");
-  EXPECT_NE(bench.at("extra").get<std::string>().find("peer: 2.5"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(text.substr(start.size())), nlohmann::json::parse(R"({
+    "lastUpdate": 5000,
+    "repoUrl": "https://example.org/x",
+    "entries": {"a_bench, P, 2 cores, Linux 6, no governor told, GNU 12, -O2": [{
+      "commit": {
+        "author": {"name": "", "username": ""},
+        "committer": {"name": "", "username": ""},
+        "id": "0aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "message": "b",
+        "timestamp": "1970-01-02T00:00:00Z",
+        "url": "https://example.org/x/commit/0aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"},
+      "date": 86400000,
+      "tool": "googlecpp",
+      "benches": [{"name": "b", "value": 2.0, "range": "± 0.3", "unit": "ns/iter",
+        "extra": "repetitions: 3\ninterval: [1.8, 2.4] ns\npeer: 2.5"}]}]}})"));
 }
 
 TEST(Export, has_commits_in_the_order_of_the_history) {

@@ -2,7 +2,6 @@
 // more, by samples of /proc. proc(5)
 #include <cxxabi.h>
 #include <poll.h>
-#include <seccomp.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "bench/perf/profile/perf_events.hpp"
 #include "bench/perf/profile/shares.hpp"
 #include "bench/perf/verbs.hpp"
+#include "harness/platform/names.hpp"
 #include "harness/platform/proc.hpp"
 
 namespace lastref::perf {
@@ -34,12 +34,6 @@ struct Seen {
   double kernel = 0;                     ///< s
   std::uint64_t faults = 0;
 };
-
-std::string name_of_call(int number) {
-  const std::unique_ptr<char, decltype(&std::free)> name(
-      seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number), &std::free);
-  return name ? name.get() : fmt::format("call {}", number);
-}
 
 /// Counts, the largest first.
 template <typename Key>
@@ -96,7 +90,7 @@ void print(int process, const Seen& seen) {
     if (count * 100 >= seen.looks) {
       fmt::print("      {:5.1f} %  waits in {}\n",
                  percent(static_cast<double>(count), static_cast<double>(seen.looks)),
-                 name_of_call(number));
+                 harness::name_of_call(number));
     }
   }
 }

@@ -1,69 +1,16 @@
 #include "bench/perf/profile/shares.hpp"
 
 #include <dlfcn.h>
-#include <elf.h>
-#include <fcntl.h>
-#include <gelf.h>
-#include <libelf.h>
 
 #include <algorithm>
 #include <fstream>
 #include <memory>
 #include <sstream>
 
+#include "harness/platform/elf_functions.hpp"
+
 namespace lastref::perf {
 namespace {
-
-/// The address of a part of a file in memory, before relocation.
-struct Segment {
-  std::uint64_t offset = 0;
-  std::uint64_t address = 0;
-  std::uint64_t size = 0;
-};
-
-std::vector<Segment> segments_of(Elf* elf) {
-  std::vector<Segment> all;
-  std::size_t count = 0;
-  elf_getphdrnum(elf, &count);
-  for (std::size_t at = 0; at < count; ++at) {
-    GElf_Phdr header;
-    if (gelf_getphdr(elf, static_cast<int>(at), &header) != nullptr && header.p_type == PT_LOAD) {
-      all.push_back(
-          {.offset = header.p_offset, .address = header.p_vaddr, .size = header.p_filesz});
-    }
-  }
-  return all;
-}
-
-std::optional<std::uint64_t> offset_of(const std::vector<Segment>& segments,
-                                       std::uint64_t address) {
-  const auto at = std::ranges::find_if(segments, [&](const Segment& each) {
-    return address >= each.address && address - each.address < each.size;
-  });
-  return at == segments.end() ? std::nullopt : std::optional(address - at->address + at->offset);
-}
-
-void add_functions(Elf* elf, Elf_Scn* section, Symbols& symbols) {
-  GElf_Shdr header;
-  Elf_Data* const data = elf_getdata(section, nullptr);
-  if (gelf_getshdr(section, &header) == nullptr || data == nullptr || header.sh_entsize == 0) {
-    return;
-  }
-  const std::vector<Segment> segments = segments_of(elf);
-  const std::uint64_t count = header.sh_size / header.sh_entsize;
-  for (std::uint64_t at = 0; at < count; ++at) {
-    GElf_Sym symbol;
-    if (gelf_getsym(data, static_cast<int>(at), &symbol) == nullptr ||
-        GELF_ST_TYPE(symbol.st_info) != STT_FUNC) {
-      continue;
-    }
-    const char* const name = elf_strptr(elf, header.sh_link, symbol.st_name);
-    const auto offset = offset_of(segments, symbol.st_value);
-    if (name != nullptr && offset) {
-      symbols.add(*offset, symbol.st_size, name);
-    }
-  }
-}
 
 /// When it starts, the C library chooses the copy functions that fit the processor. Only their
 /// addresses show which ones it has chosen.
@@ -144,19 +91,9 @@ Symbols kernel_symbols() {
 
 Symbols symbols_of_file(const std::string& file) {
   Symbols symbols;
-  const harness::UniqueFd descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!descriptor || elf_version(EV_CURRENT) == EV_NONE) {
-    return symbols;
-  }
-  Elf* const elf = elf_begin(descriptor.get(), ELF_C_READ, nullptr);
-  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) != nullptr &&
-        (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)) {
-      add_functions(elf, section, symbols);
-    }
-  }
-  elf_end(elf);
+  harness::for_each_function(file, [&](const harness::ElfFunction& function) {
+    symbols.add(function.offset, function.size, std::string(function.name));
+  });
   add_copying(file, symbols);
   symbols.sort();
   return symbols;
