@@ -51,7 +51,7 @@ TEST(InKernel, is_told_by_the_names_on_the_stack) {
 class AccountTest : public testing::Test {
  protected:
   AccountTest() {
-    account.take(Named{.process = 7, .thread = 7, .name = "a", .is_new_program = true});
+    account.take({.process = 7, .thread = 7, .what = Named{.name = "a", .is_new_program = true}});
   }
 
   Account account{Symbols()};
@@ -60,10 +60,10 @@ class AccountTest : public testing::Test {
 TEST_F(AccountTest, adds_up_turns_of_each_processor_by_their_times) {
   // Another processor reports it later: the thread waits from 10 to 30 ms, and is runnable from 50
   // ms on.
-  account.take(Turn{.process = 7, .thread = 7, .at = 50 * ms, .could_go_on = true});
-  account.take(Turn{.process = 7, .thread = 7, .at = 10 * ms});
-  account.take(Turn{.process = 7, .thread = 7, .at = 30 * ms, .comes = true});
-  account.take(Turn{.process = 7, .thread = 7, .at = 55 * ms, .comes = true});
+  account.take({.process = 7, .thread = 7, .at = 50 * ms, .what = Turn{.could_go_on = true}});
+  account.take({.process = 7, .thread = 7, .at = 10 * ms, .what = Turn{}});
+  account.take({.process = 7, .thread = 7, .at = 30 * ms, .what = Turn{.comes = true}});
+  account.take({.process = 7, .thread = 7, .at = 55 * ms, .what = Turn{.comes = true}});
   const auto all = account.shares();
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].name, "a");
@@ -74,8 +74,8 @@ TEST_F(AccountTest, adds_up_turns_of_each_processor_by_their_times) {
 }
 
 TEST_F(AccountTest, a_thread_runs_until_it_ends_and_what_has_its_number_then_is_another_one) {
-  account.take(Ended{.thread = 7, .at = 3 * ms});
-  account.take(Turn{.process = 7, .thread = 7, .at = 8 * ms, .comes = true});
+  account.take({.thread = 7, .at = 3 * ms, .what = Ended{}});
+  account.take({.process = 7, .thread = 7, .at = 8 * ms, .what = Turn{.comes = true}});
   const auto all = account.shares();
   ASSERT_EQ(all.size(), 1U);
   EXPECT_DOUBLE_EQ(all[0].runs, 0.003);
@@ -84,8 +84,8 @@ TEST_F(AccountTest, a_thread_runs_until_it_ends_and_what_has_its_number_then_is_
 }
 
 TEST_F(AccountTest, a_child_has_the_name_and_the_files_of_its_parent) {
-  account.take(Begun{.process = 8, .parent = 7, .thread = 8, .at = ms});
-  account.take(Turn{.process = 8, .thread = 8, .at = 3 * ms, .comes = true});
+  account.take({.process = 8, .thread = 8, .at = ms, .what = Begun{.parent = 7}});
+  account.take({.process = 8, .thread = 8, .at = 3 * ms, .what = Turn{.comes = true}});
   const auto all = account.shares();
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[1].name, "a");
@@ -93,9 +93,9 @@ TEST_F(AccountTest, a_child_has_the_name_and_the_files_of_its_parent) {
 }
 
 TEST_F(AccountTest, a_thread_is_of_its_process) {
-  account.take(Begun{.process = 7, .parent = 7, .thread = 9, .at = ms});
-  account.take(Named{.process = 7, .thread = 9, .at = ms, .name = "its thread"});
-  account.take(Turn{.process = 7, .thread = 9, .at = 2 * ms, .comes = true});
+  account.take({.process = 7, .thread = 9, .at = ms, .what = Begun{.parent = 7}});
+  account.take({.process = 7, .thread = 9, .at = ms, .what = Named{.name = "its thread"}});
+  account.take({.process = 7, .thread = 9, .at = 2 * ms, .what = Turn{.comes = true}});
   const auto all = account.shares();
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].name, "a");
@@ -107,9 +107,10 @@ TEST(Account, ticks_go_to_what_ran) {
   kernel.add(0x2000, 0, "_copy_to_iter");
   kernel.sort();
   Account account(std::move(kernel));
-  account.take(Tick{.process = 7, .address = 0x2010, .in_kernel = true, .callers = {0x1004}});
-  account.take(Tick{.process = 7, .address = 0x1004, .in_kernel = true, .callers = {}});
-  account.take(Tick{.process = 7, .address = 0x77, .in_kernel = false, .callers = {}});
+  account.take(
+      {.process = 7, .what = Tick{.address = 0x2010, .in_kernel = true, .callers = {0x1004}}});
+  account.take({.process = 7, .what = Tick{.address = 0x1004, .in_kernel = true, .callers = {}}});
+  account.take({.process = 7, .what = Tick{.address = 0x77, .in_kernel = false, .callers = {}}});
   const auto all = account.shares();
   ASSERT_EQ(all.size(), 1U);
   for (const Spent spent : {Spent::copies, Spent::system_calls, Spent::own}) {

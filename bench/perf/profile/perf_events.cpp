@@ -79,35 +79,11 @@ class Fields {
   std::span<const std::byte> bytes_;
 };
 
-/// The end of each record except a tick: its process, thread and time.
-struct Trailer {
-  int process = 0;
-  int thread = 0;
-  std::uint64_t at = 0;
-};
-
-Trailer trailer_of(std::span<const std::byte> body) {
-  constexpr std::size_t size = 16;
-  Fields fields(body.size() < size ? body : body.last(size));
-  Trailer trailer;
-  trailer.process = fields.next<int>();
-  trailer.thread = fields.next<int>();
-  trailer.at = fields.next<std::uint64_t>();
-  return trailer;
-}
-
-struct TimedRecord {
-  std::uint64_t at = 0;  ///< ns
-  PerfRecord record;
-};
-
-TimedRecord tick_of(Fields fields, bool in_kernel) {
-  Tick tick;
-  tick.in_kernel = in_kernel;
-  tick.address = fields.next<std::uint64_t>();
-  tick.process = fields.next<int>();
-  static_cast<void>(fields.next<int>());  // thread
-  const auto when = fields.next<std::uint64_t>();
+PerfRecord tick_of(Fields fields, bool in_kernel) {
+  Tick tick{.address = fields.next<std::uint64_t>(), .in_kernel = in_kernel};
+  PerfRecord record{.process = fields.next<int>(),
+                    .thread = fields.next<int>(),
+                    .at = fields.next<std::uint64_t>()};
   const auto count = std::min<std::uint64_t>(fields.next<std::uint64_t>(), fields.left() / 8);
   for (std::uint64_t at = 0; at < count; ++at) {
     const auto address = fields.next<std::uint64_t>();
@@ -115,69 +91,57 @@ TimedRecord tick_of(Fields fields, bool in_kernel) {
       tick.callers.push_back(address);
     }
   }
-  return {.at = when, .record = std::move(tick)};
+  record.what = std::move(tick);
+  return record;
 }
 
-Mapped mapped_of(Fields fields) {
-  Mapped mapped;
-  mapped.process = fields.next<int>();
-  static_cast<void>(fields.next<int>());  // thread
-  mapped.address = fields.next<std::uint64_t>();
-  mapped.size = fields.next<std::uint64_t>();
-  mapped.offset = fields.next<std::uint64_t>();
-  mapped.file = fields.text();
-  return mapped;
-}
-
-std::optional<PerfRecord> told_of(const perf_event_header& header,
-                                  Fields fields,
-                                  const Trailer& who) {
+std::optional<PerfRecord> record_of(const perf_event_header& header,
+                                    std::span<const std::byte> body) {
+  Fields fields(body);
+  if (header.type == PERF_RECORD_SAMPLE) {
+    return tick_of(fields,
+                   (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL);
+  }
+  // The end of each record except a tick: process, thread and time.
+  Fields trailer(body.last(std::min<std::size_t>(body.size(), 16)));
+  PerfRecord record{.process = trailer.next<int>(),
+                    .thread = trailer.next<int>(),
+                    .at = trailer.next<std::uint64_t>()};
   switch (header.type) {
     case PERF_RECORD_SWITCH:
-      return Turn{.process = who.process,
-                  .thread = who.thread,
-                  .at = who.at,
-                  .comes = (header.misc & PERF_RECORD_MISC_SWITCH_OUT) == 0,
-                  .could_go_on = (header.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0};
+      record.what = Turn{.comes = (header.misc & PERF_RECORD_MISC_SWITCH_OUT) == 0,
+                         .could_go_on = (header.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0};
+      return record;
     case PERF_RECORD_MMAP:
-      return mapped_of(fields);
-    case PERF_RECORD_COMM: {
-      static_cast<void>(fields.next<std::uint64_t>());  // process, thread
-      return Named{.process = who.process,
-                   .thread = who.thread,
-                   .at = who.at,
-                   .name = fields.text(),
-                   .is_new_program = (header.misc & PERF_RECORD_MISC_COMM_EXEC) != 0};
-    }
-    case PERF_RECORD_FORK: {
-      Begun begun;
-      begun.process = fields.next<int>();
-      begun.parent = fields.next<int>();
-      begun.thread = fields.next<int>();
-      begun.at = who.at;
-      return begun;
-    }
+      record.process = fields.next<int>();
+      record.thread = fields.next<int>();
+      record.what = Mapped{.address = fields.next<std::uint64_t>(),
+                           .size = fields.next<std::uint64_t>(),
+                           .offset = fields.next<std::uint64_t>(),
+                           .file = fields.text()};
+      return record;
+    case PERF_RECORD_COMM:
+      fields.next<std::uint64_t>();  // process, thread
+      record.what = Named{.name = fields.text(),
+                          .is_new_program = (header.misc & PERF_RECORD_MISC_COMM_EXEC) != 0};
+      return record;
+    case PERF_RECORD_FORK:
+      record.process = fields.next<int>();
+      record.what = Begun{.parent = fields.next<int>()};
+      record.thread = fields.next<int>();
+      return record;
     case PERF_RECORD_EXIT:
-      static_cast<void>(fields.next<std::uint64_t>());  // process, parent
-      return Ended{.thread = fields.next<int>(), .at = who.at};
+      fields.next<std::uint64_t>();  // process, parent
+      record.thread = fields.next<int>();
+      record.what = Ended();
+      return record;
     case PERF_RECORD_LOST:
-      static_cast<void>(fields.next<std::uint64_t>());  // which event
-      return Lost{.count = fields.next<std::uint64_t>()};
+      fields.next<std::uint64_t>();  // which event
+      record.what = Lost{.count = fields.next<std::uint64_t>()};
+      return record;
     default:
       return std::nullopt;
   }
-}
-
-std::optional<TimedRecord> record_of(const perf_event_header& header,
-                                     std::span<const std::byte> body) {
-  if (header.type == PERF_RECORD_SAMPLE) {
-    return tick_of(Fields(body),
-                   (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL);
-  }
-  const Trailer who = trailer_of(body);
-  auto record = told_of(header, Fields(body), who);
-  return record ? std::optional(TimedRecord{.at = who.at, .record = *std::move(record)})
-                : std::nullopt;
 }
 
 /// Ticks per second, limited to the maximum. The kernel lowers the maximum if ticks take long.
@@ -240,7 +204,7 @@ class Ring {
 
   int descriptor() const noexcept { return descriptor_.get(); }
 
-  void read(std::vector<TimedRecord>& into) {
+  void read(std::vector<PerfRecord>& into) {
     const std::uint64_t head = std::atomic_ref(page_->data_head).load(std::memory_order_acquire);
     std::uint64_t tail = page_->data_tail;
     std::vector<std::byte> bytes;
@@ -313,20 +277,20 @@ class InOrder {
     for (const auto& each : rings) {
       each->read(waiting_);
     }
-    std::ranges::stable_sort(waiting_, {}, &TimedRecord::at);
-    hand_over(std::ranges::upper_bound(waiting_, youngest_, {}, &TimedRecord::at));
+    std::ranges::stable_sort(waiting_, {}, &PerfRecord::at);
+    hand_over(std::ranges::upper_bound(waiting_, youngest_, {}, &PerfRecord::at));
     youngest_ = waiting_.empty() ? youngest_ : waiting_.back().at;
   }
   void end() { hand_over(waiting_.end()); }
 
  private:
-  void hand_over(std::vector<TimedRecord>::iterator end) {
-    std::for_each(waiting_.begin(), end, [this](const TimedRecord& each) { take_(each.record); });
+  void hand_over(std::vector<PerfRecord>::iterator end) {
+    std::for_each(waiting_.begin(), end, take_);
     waiting_.erase(waiting_.begin(), end);
   }
 
   const std::function<void(const PerfRecord&)>& take_;
-  std::vector<TimedRecord> waiting_;
+  std::vector<PerfRecord> waiting_;
   std::uint64_t youngest_ = 0;
 };
 

@@ -24,59 +24,50 @@ Result<StartedProgram> start_program(std::vector<std::string> command,
 
 /// A tick of the clock.
 struct Tick {
-  int process = 0;
   std::uint64_t address = 0;  ///< of the instruction
   bool in_kernel = false;
-  std::vector<std::uint64_t> callers;  ///< in the kernel, innermost first
+  std::vector<std::uint64_t> callers = {};  ///< in the kernel, innermost first
 };
 
-/// A thread leaves its processor, or gets one.
+/// The thread leaves its processor, or gets one.
 struct Turn {
-  int process = 0;
-  int thread = 0;
-  std::uint64_t at = 0;  ///< ns
   bool comes = false;
   bool could_go_on = false;  ///< It was preempted, and waits for nothing.
 };
 
-/// A process has mapped an executable file.
+/// The process has mapped an executable file.
 struct Mapped {
-  int process = 0;
   std::uint64_t address = 0;
   std::uint64_t size = 0;    ///< bytes
   std::uint64_t offset = 0;  ///< in the file
-  std::string file;
+  std::string file = {};
 };
 
-/// A thread has a new name, for example because of a new program.
+/// The thread has a new name, for example because of a new program.
 struct Named {
-  int process = 0;
-  int thread = 0;
-  std::uint64_t at = 0;  ///< ns
-  std::string name;
+  std::string name = {};
   bool is_new_program = false;
 };
 
-/// A thread has begun as a copy of another.
+/// The thread has begun as a copy of another.
 struct Begun {
-  int process = 0;
   int parent = 0;  ///< process
-  int thread = 0;
-  std::uint64_t at = 0;  ///< ns
 };
 
-/// A thread has ended. The kernel does not report that such a thread leaves its processor.
-struct Ended {
-  int thread = 0;
-  std::uint64_t at = 0;  ///< ns
-};
+/// The thread has ended. The kernel does not report that such a thread leaves its processor.
+struct Ended {};
 
 /// Records were lost because they were not read fast enough.
 struct Lost {
   std::uint64_t count = 0;
 };
 
-using PerfRecord = std::variant<Tick, Turn, Mapped, Named, Begun, Ended, Lost>;
+struct PerfRecord {
+  int process = 0;
+  int thread = 0;
+  std::uint64_t at = 0;  ///< ns
+  std::variant<Tick, Turn, Mapped, Named, Begun, Ended, Lost> what = {};
+};
 
 /// Runs a program to its end and passes the kernel's records about it to `take`, ordered by time.
 /// The program's standard output goes to standard error.

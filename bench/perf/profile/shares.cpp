@@ -29,13 +29,6 @@ void add_copying(const std::string& file, Symbols& symbols) {
   }
 }
 
-template <typename... Each>
-struct Overloaded : Each... {
-  using Each::operator()...;
-};
-template <typename... Each>
-Overloaded(Each...) -> Overloaded<Each...>;
-
 bool is_any(std::string_view name, std::initializer_list<std::string_view> known) {
   return std::ranges::find(known, name) != known.end();
 }
@@ -151,51 +144,41 @@ ProcessShares& Account::of(int process) {
 }
 
 void Account::take(const PerfRecord& record) {
-  std::visit(Overloaded{
-                 [this](const Tick& tick) { take_tick(tick); },
-                 [this](const Turn& turn) { turns_.push_back(turn); },
-                 [this](const Mapped& mapped) { mapped_[mapped.process].push_back(mapped); },
-                 [this](const Named& named) {
-                   if (named.is_new_program) {
-                     mapped_[named.process].clear();
-                     turns_.push_back({.process = named.process,
-                                       .thread = named.thread,
-                                       .at = named.at,
-                                       .comes = true,
-                                       .could_go_on = true});
-                   }
-                   if (named.process == named.thread) {
-                     of(named.process).name = named.name;
-                   }
-                 },
-                 [this](const Begun& begun) {
-                   if (begun.process != begun.parent) {
-                     ProcessShares& parent = of(begun.parent);
-                     std::string name = parent.name;
-                     of(begun.process).name = std::move(name);
-                     mapped_[begun.process] = mapped_[begun.parent];
-                   }
-                   turns_.push_back({.process = begun.process,
-                                     .thread = begun.thread,
-                                     .at = begun.at,
-                                     .comes = false,
-                                     .could_go_on = true});
-                 },
-                 [this](const Ended& ended) {
-                   // Process 0 ends the record: a later thread with this number is another one.
-                   turns_.push_back({.process = 0,
-                                     .thread = ended.thread,
-                                     .at = ended.at,
-                                     .comes = false,
-                                     .could_go_on = true});
-                 },
-                 [this](const Lost& lost) { lost_ += lost.count; },
-             },
-             record);
+  const auto& [process, thread, at, what] = record;
+  const auto add = [&, this](int of, const Turn& turn) {
+    turns_.push_back({of, thread, at, turn});
+  };
+  if (const auto* const tick = std::get_if<Tick>(&what)) {
+    take_tick(process, *tick);
+  } else if (const auto* const turn = std::get_if<Turn>(&what)) {
+    add(process, *turn);
+  } else if (const auto* const mapped = std::get_if<Mapped>(&what)) {
+    mapped_[process].push_back(*mapped);
+  } else if (const auto* const named = std::get_if<Named>(&what)) {
+    if (named->is_new_program) {
+      mapped_[process].clear();
+      add(process, {.comes = true, .could_go_on = true});
+    }
+    if (process == thread) {
+      of(process).name = named->name;
+    }
+  } else if (const auto* const begun = std::get_if<Begun>(&what)) {
+    if (process != begun->parent) {
+      const std::string name = of(begun->parent).name;
+      of(process).name = name;
+      mapped_[process] = mapped_[begun->parent];
+    }
+    add(process, {.comes = false, .could_go_on = true});
+  } else if (std::holds_alternative<Ended>(what)) {
+    // A later thread with this number is another one.
+    add(0, {.comes = false, .could_go_on = true});
+  } else {
+    lost_ += std::get<Lost>(what).count;
+  }
 }
 
-void Account::take_tick(const Tick& tick) {
-  ProcessShares& who = of(tick.process);
+void Account::take_tick(int process, const Tick& tick) {
+  ProcessShares& who = of(process);
   ++who.ticks;
   if (tick.in_kernel) {
     std::vector<std::string_view> names{kernel_.at(tick.address)};
@@ -210,7 +193,7 @@ void Account::take_tick(const Tick& tick) {
     return;
   }
   std::string_view name;
-  for (const Mapped& mapped : mapped_[tick.process]) {
+  for (const Mapped& mapped : mapped_[process]) {
     if (tick.address >= mapped.address && tick.address - mapped.address < mapped.size) {
       const auto [file, is_new] = files_.try_emplace(mapped.file);
       if (is_new) {
@@ -226,21 +209,19 @@ void Account::take_tick(const Tick& tick) {
 
 /// The turns of one thread come from each processor that it ran on.
 void Account::note_time() {
-  std::ranges::stable_sort(turns_, {}, &Turn::at);
-  std::map<int, Turn> last;
-  for (const Turn& turn : turns_) {
-    const auto known = last.find(turn.thread);
-    if (known != last.end()) {
-      const Turn& before = known->second;
-      ProcessShares& who = of(before.process);
-      const double seconds = static_cast<double>(turn.at - before.at) / 1e9;
-      who.wake_ups += turn.comes && !before.comes && !before.could_go_on ? 1U : 0U;
+  std::ranges::stable_sort(turns_, {}, &TurnOf::at);
+  std::map<int, TurnOf> last;
+  for (const TurnOf& now : turns_) {
+    if (const auto known = last.find(now.thread); known != last.end()) {
+      const auto& [process, thread, at, before] = known->second;
+      ProcessShares& who = of(process);
+      const double seconds = static_cast<double>(now.at - at) / 1e9;
+      who.wake_ups += now.turn.comes && !before.comes && !before.could_go_on ? 1U : 0U;
       (before.comes ? who.runs : before.could_go_on ? who.ready : who.waits) += seconds;
     }
-    if (turn.process > 0) {
-      last[turn.thread] = turn;
-    } else {
-      last.erase(turn.thread);
+    last[now.thread] = now;
+    if (now.process == 0) {
+      last.erase(now.thread);
     }
   }
   turns_.clear();

@@ -95,8 +95,15 @@ class Account {
   bool knows_the_kernel() const noexcept { return !kernel_.empty(); }
 
  private:
+  struct TurnOf {
+    int process = 0;  ///< 0: the thread has ended
+    int thread = 0;
+    std::uint64_t at = 0;  ///< ns
+    Turn turn;
+  };
+
   ProcessShares& of(int process);
-  void take_tick(const Tick& tick);
+  void take_tick(int process, const Tick& tick);
   void note_time();
 
   Symbols kernel_;
@@ -104,7 +111,7 @@ class Account {
   std::map<int, std::vector<Mapped>> mapped_;
   std::vector<ProcessShares> all_;
   std::map<int, std::size_t> at_;
-  std::vector<Turn> turns_;
+  std::vector<TurnOf> turns_;
   std::uint64_t lost_ = 0;
 };
 
