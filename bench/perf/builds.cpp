@@ -89,10 +89,10 @@ std::string joined(const std::string& one, const std::string& other) {
 
 /// Keeps the most recently used worktrees and removes older ones that are unused and unchanged. No
 /// process can begin to use one meanwhile, because that needs the lock on all, which we have.
-void remove_what_is_old(const fs::path& beside) {
+void remove_what_is_old(const fs::path& root) {
   std::vector<std::pair<fs::file_time_type, fs::path>> stamps;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(beside, error)) {
+  for (const auto& entry : fs::directory_iterator(root, error)) {
     if (entry.path().extension() == stamp_suffix) {
       stamps.emplace_back(entry.last_write_time(error), entry.path());
     }
@@ -161,17 +161,17 @@ void build_side(FoundSide& side, const SideOptions& options) {
     return;
   }
   const std::string build = options.build.empty() ? default_build() : options.build;
-  const fs::path beside = side.folder.parent_path();
+  const fs::path root = side.folder.parent_path();
   const fs::path stamp = fs::path(side.folder) += stamp_suffix;
   const fs::path log = fs::path(side.folder) += log_suffix;
   std::error_code error;
-  fs::create_directories(beside, error);
-  const FileLock lock(beside / "lock");
-  lock.wait_alone("another build in " + beside.string());
+  fs::create_directories(root, error);
+  const FileLock lock(root / "lock");
+  lock.wait_alone("another build in " + root.string());
   side.use = std::make_shared<const FileLock>(stamp);
   side.use->wait_shared();
   fs::last_write_time(stamp, fs::file_time_type::clock::now(), error);
-  remove_what_is_old(beside);
+  remove_what_is_old(root);
   if (fs::exists(side.folder / ".git", error) && text_of(stamp) == build) {
     return;
   }

@@ -40,18 +40,18 @@ bool write(const fs::path& path, const std::string& text) {
 }
 
 bool replace(const fs::path& path, const std::string& text) {
-  const fs::path beside = fmt::format("{}.{}.new", path.string(), ::getpid());
+  const fs::path written = fmt::format("{}.{}.new", path.string(), ::getpid());
   std::error_code error;
-  if (write(beside, text)) {
+  if (write(written, text)) {
     if (const auto before = fs::status(path, error); fs::exists(before)) {
-      fs::permissions(beside, before.permissions(), error);
+      fs::permissions(written, before.permissions(), error);
     }
-    fs::rename(beside, path, error);
+    fs::rename(written, path, error);
     if (!error) {
       return true;
     }
   }
-  fs::remove(beside, error);
+  fs::remove(written, error);
   return false;
 }
 

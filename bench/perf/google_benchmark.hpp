@@ -9,9 +9,9 @@
 //   benchmark that has only aggregates, if others have repetitions.
 //
 // Each measurement is a process of its own, because a process depends on chance: where its memory
-// lies, and which other processes run. Many short processes tell more in the same time than a few
-// long ones: (spread of a pair) x (square root of its seconds) of tracker_hold_and_release on a busy
-// machine is 2.5 % with at least 0.005 s each, and 16 % with 0.1 s.
+// lies, and which other processes run. Many short processes show more in the same time than a few
+// long ones: on a busy machine, (spread of a pair) x (square root of its seconds) is 2.5 % for
+// tracker_hold_and_release with at least 0.005 s each, and 16 % with 0.1 s.
 #pragma once
 
 #include <chrono>

@@ -279,8 +279,6 @@ harness::Exit act_on(int count, char** arguments) {
     app.parse(static_cast<int>(dashes - arguments), arguments);
   } catch (const CLI::Success& asked) {
     return static_cast<harness::Exit>(app.exit(asked, std::cout, std::cout));
-  } catch (const CLI::ParseError& error) {
-    return refuse(error.what());
   }
   // timeout(1) sends one signal to this process, and one to its group.
   const harness::Interruption interruption(std::chrono::milliseconds(300));

@@ -79,7 +79,7 @@ void check(sqlite3* database, int code) {
   }
 }
 
-/// The result of `act`, whose exceptions get the name of the file.
+/// The result of `act`; its exceptions get the name of the file.
 template <typename Act>
 auto about(const std::string& path, Act act) try {
   return act();

@@ -178,17 +178,17 @@ void Account::take(const PerfRecord& record) {
 }
 
 void Account::take_tick(int process, const Tick& tick) {
-  ProcessShares& who = of(process);
-  ++who.ticks;
+  ProcessShares& shares = of(process);
+  ++shares.ticks;
   if (tick.in_kernel) {
     std::vector<std::string_view> names{kernel_.at(tick.address)};
     for (const std::uint64_t each : tick.callers) {
       names.push_back(kernel_.at(each));
     }
     const InKernel what = in_kernel(names);
-    ++who.spent[static_cast<std::size_t>(what.spent)];
+    ++shares.spent[static_cast<std::size_t>(what.spent)];
     if (!what.call.empty()) {
-      ++who.calls[what.call];
+      ++shares.calls[what.call];
     }
     return;
   }
@@ -203,8 +203,8 @@ void Account::take_tick(int process, const Tick& tick) {
     }
   }
   const Spent spent = is_copying(name) ? Spent::copies : Spent::own;
-  ++who.spent[static_cast<std::size_t>(spent)];
-  ++who.functions[name.empty() ? "?" : std::string(name)];
+  ++shares.spent[static_cast<std::size_t>(spent)];
+  ++shares.functions[name.empty() ? "?" : std::string(name)];
 }
 
 /// The turns of one thread come from each processor that it ran on.
@@ -214,10 +214,10 @@ void Account::note_time() {
   for (const TurnOf& now : turns_) {
     if (const auto known = last.find(now.thread); known != last.end()) {
       const auto& [process, thread, at, before] = known->second;
-      ProcessShares& who = of(process);
+      ProcessShares& shares = of(process);
       const double seconds = static_cast<double>(now.at - at) / 1e9;
-      who.wake_ups += now.turn.comes && !before.comes && !before.could_go_on ? 1U : 0U;
-      (before.comes ? who.runs : before.could_go_on ? who.ready : who.waits) += seconds;
+      shares.wake_ups += now.turn.comes && !before.comes && !before.could_go_on ? 1U : 0U;
+      (before.comes ? shares.runs : before.could_go_on ? shares.ready : shares.waits) += seconds;
     }
     last[now.thread] = now;
     if (now.process == 0) {
