@@ -916,6 +916,11 @@ Status TaskPool::send_results_path(Lane& lane) {
   }
   auto folder = resources_->make_folder();
   if (!folder) {
+    if (!std::exchange(has_reported_folder_, true)) {
+      os::report_quietly(os_, [&] {
+        return "lastref: large results of a pool travel through pipes: " + describe(folder.error());
+      });
+    }
     return ok();
   }
   lane.results = *std::move(folder) + "/result_" + std::to_string(lane.worker().pid) + '_';

@@ -241,6 +241,7 @@ class TaskPool {
   std::uint64_t next_number_ = 1;
   int poll_failures_ = 0;                                ///< In a row.
   std::optional<Error> reported_;                        ///< Why a worker could not be started.
+  bool has_reported_folder_ = false;                     ///< There is none for large results.
   os::Atomic<bool> has_finished_{os_, /*value=*/false};  ///< A task, since arrays were released.
 };
 
