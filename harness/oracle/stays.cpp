@@ -16,8 +16,9 @@ struct Given {
   std::set<std::uint16_t> holders;  ///< that have counted it since it was last forgotten
   std::set<std::uint16_t> taking;   ///< with a register or hold in progress
   std::set<std::uint16_t> gone;     ///< Holders that have left or died: their cleanup may come.
-  /// Holders that took it while another process forgot it: the forget may have come later.
-  std::set<std::uint16_t> unsure;
+  /// Of holders that took it while another process forgot it, which may have come later: how many
+  /// references they have for certain.
+  std::map<std::uint16_t, int> certain;
   std::set<std::uint16_t> making;  ///< with a make in progress, during which nothing removes it
   /// By a process that forgets it: holders that took it before that began.
   std::map<std::uint16_t, std::set<std::uint16_t>> earlier;
@@ -31,7 +32,9 @@ struct Given {
   }
   /// Whether what the process makes is there until it is released.
   bool may_rely_on_it(std::uint16_t process) const {
-    return !unsure.contains(process) && (gone.empty() || holders.contains(process));
+    const auto found = certain.find(process);
+    return (found == certain.end() || found->second > 0) &&
+           (gone.empty() || holders.contains(process));
   }
 };
 
@@ -56,7 +59,9 @@ Judgement stays(const Evidence& evidence) {
       Given& given = all[text];
       given.holders.insert(record.process);
       given.taking.insert(record.process);
-      given.unsure.erase(record.process);
+      if (const auto found = given.certain.find(record.process); found != given.certain.end()) {
+        ++found->second;
+      }
       for (auto& each : given.earlier) {
         each.second.erase(record.process);
       }
@@ -67,7 +72,12 @@ Judgement stays(const Evidence& evidence) {
           given.holders, given.taking, std::inserter(earlier, earlier.end()));
     } else if (record.kind == RecordKind::operation_begin &&
                (record.name == "release" || record.name == "unlink")) {
-      all[text].may_be_removed();  // If it was the last reference, the object is removed.
+      Given& given = all[text];
+      given.may_be_removed();  // If it was the last reference, the object is removed.
+      const auto found = given.certain.find(record.process);
+      if (record.name == "release" && found != given.certain.end() && found->second > 0) {
+        --found->second;
+      }
     } else if (record.kind == RecordKind::operation_begin && record.name == "make") {
       all[text].making.insert(record.process);
     } else if (record.kind == RecordKind::operation_end) {
@@ -82,7 +92,10 @@ Judgement stays(const Evidence& evidence) {
           given.holders.erase(each);
           given.gone.erase(each);
         }
-        given.unsure = given.holders;
+        given.certain.clear();
+        for (const std::uint16_t each : given.holders) {
+          given.certain[each] = 0;
+        }
       }
       given.is_known = given.is_known || record.name == "identify";
       given.is_made = (given.is_made && record.name != "unlink") ||
