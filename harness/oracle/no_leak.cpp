@@ -46,16 +46,12 @@ bool may_leave(const Evidence& evidence, const Record& record) {
       is_for_ever && is_tracker(record) &&
       (record.name == allocation_site ||
        (record.call != Call::none && has(row_of(record.call).traits, Traits::needed)));
-  // A tracker that cannot record what a name stands for now leaves it alone, and says so.
-  const bool is_unknown =
-      is_for_ever && is_tracker(record) && record.call == Call::write_at &&
-      evidence.standard_error.find("it is not what was counted by that name") != std::string::npos;
   // If all trackers die of the same fault, the root starts only a few.
   const bool is_in_all =
       is_tracker(record) && std::ranges::any_of(evidence.plan.faults, [](const Fault& fault) {
         return fault.kind == FaultKind::fail_in_all;
       });
-  return is_in_all || is_needed || is_unknown ||
+  return is_in_all || is_needed ||
          (has_two_faults(evidence) && !is_one_refusal(evidence.plan.faults, record));
 }
 

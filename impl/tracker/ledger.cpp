@@ -257,6 +257,11 @@ std::optional<Identity> Ledger::identity_of(const Resource& resource) const {
   return found == alive_.end() || found->second.is_doubted ? std::nullopt : found->second.identity;
 }
 
+/// Another identity was not recorded: this one may be that of an earlier use of the name.
+void Ledger::doubt(Record& record, const std::optional<Identity>& other) noexcept {
+  record.is_doubted = record.is_doubted || other.has_value();
+}
+
 Status Ledger::enter(const Resource& resource, const std::optional<Identity>& identity) {
   const auto known = alive_.find(resource);
   if (known != alive_.end() && !known->second.is_doubted && known->second.identity == identity) {
@@ -266,8 +271,14 @@ Status Ledger::enter(const Resource& resource, const std::optional<Identity>& id
   if (known == alive_.end()) {
     made.try_emplace(resource);
   }
-  LASTREF_TRY(offset, write_record(resource, identity));
-  const Record record{.offset = offset, .identity = identity};
+  const Result<std::uint64_t> offset = write_record(resource, identity);
+  if (!offset) {
+    if (known != alive_.end()) {
+      doubt(known->second, identity);
+    }
+    return status_of(offset);
+  }
+  const Record record{.offset = *offset, .identity = identity};
   if (known == alive_.end()) {
     made.begin()->second = record;
     alive_.merge(made);
@@ -279,6 +290,7 @@ Status Ledger::enter(const Resource& resource, const std::optional<Identity>& id
     known->second = record;
   } else {
     os_->hit(Probe::record_taken_back);
+    doubt(known->second, identity);
     static_cast<void>(kill(resource, record));
   }
   return killed;

@@ -101,6 +101,7 @@ class Ledger final : public NameStore {
   Status write_state(std::uint64_t offset, std::byte state);
   Result<std::uint64_t> write_record(const Resource& resource,
                                      const std::optional<Identity>& identity);
+  static void doubt(Record& record, const std::optional<Identity>& other) noexcept;
   Status kill(const Resource& resource, const Record& record);
   Status end(Records& records, const Resource& resource);
   void cut();

@@ -602,7 +602,7 @@ TEST(Ledger, of_one_who_is_killed_or_fails_says_which_thing_it_was_or_is_E4) {
         EXPECT_TRUE(now == fresh || (!entered && (now == before || !now))) << at;
         EXPECT_EQ(book.open().names().size(), 1U);
         if (fate == Fate::fail) {
-          EXPECT_EQ(ledger->identity_of(name), entered ? fresh : before);
+          EXPECT_EQ(ledger->identity_of(name), entered ? std::optional(fresh) : std::nullopt);
         }
         if (crossed <= at) {
           EXPECT_TRUE(entered);
