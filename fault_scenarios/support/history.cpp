@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "harness/choice/choices.hpp"
+#include "harness/program/arena.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -366,13 +367,19 @@ Status carry_out_in_threads(Stage& stage,
   std::vector<std::unique_ptr<os::Thread>> threads;
   const std::vector<std::string> others = others_in(vocabulary, operations);
   for (const std::string& each : others) {
-    auto thread = stage.os().start_thread([&run, &each] { run(each); });
-    if (thread) {
-      threads.push_back(*std::move(thread));
-    } else {
-      started = status_of(thread);
+    const Status done = stage.product().operation("start a thread", [&]() -> Status {
+      LASTREF_TRY(thread, stage.os().start_thread([&run, &each] {
+        const AllocationScope scope(/*is_products=*/false);
+        run(each);
+      }));
+      const AllocationScope scope(/*is_products=*/false);
+      threads.push_back(std::move(thread));
+      return ok();
+    });
+    if (!done) {
       report_ends(stage, operations, each);
     }
+    started = first_failure({started, done});
   }
   run(vocabulary.processes.front());
   for (const auto& each : threads) {

@@ -115,8 +115,8 @@ class TaskPool {
     /// The group of the task that runs; null: none runs, or a message comes before it.
     const TaskGroup* running() const noexcept;
     /// Tasks are sent ahead only if more wait than there are workers, and to tasks of the same call
-    /// without a timeout. A cancelled task, or one that exceeds its timeout, may be over just before
-    /// its worker is killed. Then the task after it may have begun, and would run twice.
+    /// without a timeout. A cancelled task, or one that exceeds its timeout, may be over just
+    /// before its worker is killed. Then the task after it may have begun, and would run twice.
     bool can_take(const TaskGroup& next, bool sends_ahead) const noexcept;
 
     std::optional<std::uint64_t> result_number(const Reduction& reduction) const;
