@@ -22,7 +22,8 @@ struct Machine {
   bool operator==(const Machine&) const = default;
 };
 
-/// As /proc, /sys and uname(2) report it; unknown values stay empty. `load` is that of another time.
+/// As /proc, /sys and uname(2) report it; unknown values stay empty. `load` is that of another
+/// time.
 Machine this_machine(std::optional<double> load = {});
 
 /// One line, without the load.

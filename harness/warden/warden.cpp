@@ -518,8 +518,9 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
   const bool is_kept_out = answer == faults.end() && injector_.keeps_out(stopped);
   if (!is_kept_out && (answer == faults.end() || injector_.lets_be_made(*answer))) {
     if (row.effect == Effect::ends) {
-      roles_->ends(who->process);
-      note_peak_memory(who->process);
+      const int process = who->process;
+      roles_->ends(process);
+      note_peak_memory(process);
     }
     effects_.note(call, row, seen, *who);
   }
