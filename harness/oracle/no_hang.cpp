@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <span>
 
-#include "harness/oracle/benign.hpp"
 #include "harness/oracle/registered_oracle.hpp"
+#include "harness/scenario/fault.hpp"
 
 namespace lastref::harness::oracle {
 namespace {

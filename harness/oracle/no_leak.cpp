@@ -96,8 +96,14 @@ Waiver why_not_at_once(const Evidence& evidence) {
   const bool none_can =
       (root_was_killed && (tracker_was_killed || !tracker_ever)) ||
       ((root_was_leaving || root_gave_up || trackers_killed >= trackers_max) && tracker_was_killed);
-  // A root that could not start another tracker has failed as well.
-  has_failed = has_failed || (root_has_failed && (tracker_was_killed || tracker_gave_up));
+  // A root that could not start another tracker has failed as well, and so has one that gave up
+  // because it could not reach its tracker: what it makes afterwards is counted by none.
+  const bool is_cut_off =
+      root_gave_up && std::ranges::any_of(evidence.plan.faults, [](const Fault& fault) {
+        return fault.error != 0 && fails_for_ever(fault, fault.site.role, fault.site.name);
+      });
+  has_failed =
+      has_failed || is_cut_off || (root_has_failed && (tracker_was_killed || tracker_gave_up));
   return is_whole     ? Waiver::whole_tree
          : none_can   ? Waiver::last_tracker
          : has_failed ? Waiver::has_error

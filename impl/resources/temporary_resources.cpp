@@ -358,10 +358,11 @@ auto TemporaryResources::folder_of(Context& context) -> Attempted<std::shared_pt
     LASTREF_CHECK(references_->register_name(folder->resource));
   }
   if (!folder->open) {
-    if (std::exchange(folder->is_identified, false)) {
+    if (context.folder) {
       os_.hit(Probe::removed_folder_made_again);
       // Another process has removed it. If this process dies before it has registered the new
-      // identity, the name stays counted without one.
+      // identity, the name stays counted without one. A folder that cannot be counted is not made.
+      folder->is_identified = false;
       LASTREF_CHECK(references_->identify(folder->resource, std::nullopt));
     }
     auto open = os::within_memory(
