@@ -1,6 +1,7 @@
 // error-surfaced: an injected error is retried, handled as documented, or reported.
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -252,9 +253,12 @@ bool is_said_meanwhile(const Struck& struck) {
 /// Whether the thread of a client could not reach another tracker. It tries again, or gives up: an
 /// operation that needs a tracker then fails, and other oracles judge those that do not fail.
 bool is_attempt_of_client(const Struck& struck) {
-  const Call call = struck.failed.call;
-  return struck.words.empty() && !is_tracker(struck.failed) &&
-         (call == Call::make_socket || call == Call::connect || call == Call::peer_of);
+  constexpr std::string_view objects[] = {"lock", "socket", "tree", "tracker"};
+  const Record& failed = struck.failed;
+  const bool is_message = failed.call == Call::send || failed.call == Call::receive;
+  return struck.words.empty() && !is_tracker(failed) && !is_message &&
+         (failed.call == Call::make_socket ||
+          std::ranges::find(objects, failed.object.view()) != std::end(objects));
 }
 
 /// Whether the table of responses allows what has happened since.
