@@ -25,6 +25,7 @@ LASTREF_NAMED_ENUM(Party, (process, "process"), (thread, "thread"));
 
 /// What has the operations of a name: a process, or a thread of the root.
 constexpr Parameter<Party> party = {.name = "party", .usual = Party::process};
+
 LASTREF_NAMED_ENUM(Limit,
                    (none, "none"),
                    (evicts_many, "evicts-many"),
@@ -271,8 +272,9 @@ Status play(Stage& stage) {
   const HistoryPart part(stage, vocabulary(), stage.value(history));
   Player player(stage, part.operations());
   player.check(player.open());
+  const bool in_threads = stage.value(party) == Party::thread;
   bool stays = true;
-  if (stage.value(party) == Party::thread) {
+  if (in_threads) {
     LASTREF_CHECK(
         carry_out_in_threads(stage, vocabulary(), part.operations(), [&](const auto& each) {
           static_cast<void>(player.act(each));
@@ -282,7 +284,7 @@ Status play(Stage& stage) {
   }
   if (!part.is_root()) {
     part.report_end();
-  } else if (stays && (stage.value(party) == Party::thread || part.await_others())) {
+  } else if (stays && (in_threads || part.await_others())) {
     player.must_be_whole();
   }
   return ok();
