@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "harness/choice/shard.hpp"
+
 namespace lastref::harness {
 
 CLI::Validator above_zero() {
@@ -52,6 +54,16 @@ CLI::Validator whole_number() {
 
 CLI::Option* repeatable(CLI::Option* option, const std::string& type) {
   return option->type_name(type)->expected(1)->take_all()->allow_extra_args(false);
+}
+
+CLI::Option* add_shard(CLI::App& verb, std::string& shard, const std::string& help) {
+  const CLI::Validator is_shard(
+      [](const std::string& text) {
+        const auto parsed = parse_shard(text);
+        return parsed ? std::string() : parsed.error().subject;
+      },
+      "I/N");
+  return verb.add_option("--shard", shard, help + ": 2/8 is the second of eight")->check(is_shard);
 }
 
 void add_report_files(CLI::App& verb, ReportFiles& files) {

@@ -19,6 +19,9 @@ CLI::Option* repeatable(CLI::Option* option, const std::string& type);
 /// An option that takes a time above 0, in seconds or with one of the units s, m and h.
 CLI::Option* as_seconds(CLI::Option* option);
 
+/// --shard. `help` is what it does.
+CLI::Option* add_shard(CLI::App& verb, std::string& shard, const std::string& help);
+
 /// --json, --junit, --sarif and --html
 void add_report_files(CLI::App& verb, ReportFiles& files);
 

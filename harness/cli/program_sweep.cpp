@@ -19,6 +19,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/choice/shard.hpp"
 #include "harness/cli/interruption.hpp"
 #include "harness/cli/judged_run.hpp"
 #include "harness/cli/report_output.hpp"
@@ -202,9 +203,9 @@ class OneSweep final : public ProgramSweep {
   void choose_cells() {
     program_.cells = plan_.texts();
     // The command line accepts no other text.
-    chosen_ = warden::cells_of(warden::parse_shard(options_.shard).value_or(warden::Shard()),
-                               costs_of(program_, before_),
-                               hash_of(program_.name));
+    chosen_ = items_of(parse_shard(options_.shard).value_or(Shard()),
+                       costs_of(program_, before_),
+                       hash_of(program_.name));
     if (options_.sample) {
       chosen_ = warden::draw_cells(plan_, std::move(chosen_), *options_.sample, options_.seed);
     }

@@ -7,7 +7,6 @@
 
 #include "harness/cli/option_kinds.hpp"
 #include "harness/scenario/fault_text.hpp"
-#include "harness/warden/sweep_plan.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -130,14 +129,6 @@ void add_judges(CLI::App& verb, RunVerbOptions& options) {
       ->excludes("--timeout");
 }
 
-CLI::Validator shard() {
-  return {[](const std::string& text) {
-            const auto parsed = warden::parse_shard(text);
-            return parsed ? std::string() : parsed.error().subject;
-          },
-          "I/N"};
-}
-
 CLI::Option* add_sweep(CLI::App& verb, RunVerbOptions& options) {
   CLI::Option* sweep = verb.add_flag(
       "--sweep",
@@ -148,11 +139,7 @@ CLI::Option* add_sweep(CLI::App& verb, RunVerbOptions& options) {
       "--private is given. What a run without faults leaves may remain, and must be the "
       "same after exit 0");
   as_seconds(verb.add_option("--budget", options.budget, "Seconds of a sweep or a suite at most"));
-  CLI::Option* part = verb.add_option("--shard",
-                                      options.shard,
-                                      "Try only this part of the faults: 2/8 is the second "
-                                      "of eight")
-                          ->check(shard());
+  CLI::Option* part = add_shard(verb, options.shard, "Try only this part of the faults");
   verb.add_option("--costs",
                   options.costs,
                   "Divide the faults so that the parts take the same time: a fault takes as long "

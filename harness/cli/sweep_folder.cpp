@@ -14,12 +14,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/choice/shard.hpp"
 #include "harness/platform/folder.hpp"
 #include "harness/platform/names.hpp"
 #include "harness/platform/proc.hpp"
 #include "harness/report/bytes_in_json.hpp"
 #include "harness/report/json_members.hpp"
-#include "harness/warden/sweep_plan.hpp"
 #include "harness/warden/world_fault.hpp"
 
 namespace lastref::harness {
@@ -212,7 +212,7 @@ class Reader {
       }
       session.known.push_back(*std::move(known));
     }
-    if (!session.shard.empty() && !warden::parse_shard(session.shard)) {
+    if (!session.shard.empty() && !parse_shard(session.shard)) {
       return "this is not a shard";
     }
     const Json& lines = list_of(line, "lines");

@@ -11,11 +11,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/choice/shard.hpp"
 #include "harness/cli/suite.hpp"
 #include "harness/cli/sweep_folder.hpp"
 #include "harness/cli/sweep_report.hpp"
 #include "harness/platform/names.hpp"
-#include "harness/warden/sweep_plan.hpp"
 
 namespace lastref::harness {
 namespace {
@@ -85,7 +85,7 @@ class Merge {
                                    counted(again, "fault"),
                                    folder);
     }
-    if (const auto shard = warden::parse_shard(sweep.session.shard)) {
+    if (const auto shard = parse_shard(sweep.session.shard)) {
       shards_[shard->all].insert(shard->number);
     }
     for (KnownFinding& each : sweep.session.known) {

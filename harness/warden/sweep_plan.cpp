@@ -4,12 +4,8 @@
 #include <array>
 #include <bit>
 #include <cerrno>
-#include <charconv>
-#include <functional>
 #include <iterator>
-#include <numeric>
 #include <optional>
-#include <queue>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -193,47 +189,6 @@ SweepPlan plan_sweep(const std::vector<Point>& points, const SweptWorld& world) 
   }
   plan.of_whole_runs = world_faults(chosen, world);
   return plan;
-}
-
-Result<Shard> parse_shard(std::string_view text) {
-  Shard shard;
-  const char* const end = text.data() + text.size();
-  const auto number = std::from_chars(text.data(), end, shard.number);
-  const bool has_slash = number.ec == std::errc{} && number.ptr != end && *number.ptr == '/';
-  const auto all = std::from_chars(has_slash ? number.ptr + 1 : end, end, shard.all);
-  if (!has_slash || all.ec != std::errc{} || all.ptr != end || shard.number < 1 ||
-      shard.number > shard.all) {
-    return failure(std::errc::invalid_argument,
-                   "\"" + std::string(text) + "\" is not I/N, with I from 1 to N");
-  }
-  return shard;
-}
-
-std::vector<std::size_t> cells_of(const Shard& shard,
-                                  const std::vector<double>& costs,
-                                  std::uint64_t first) {
-  std::vector<std::size_t> dearest(costs.size());
-  std::iota(dearest.begin(), dearest.end(), 0);
-  std::ranges::stable_sort(dearest, std::greater<>(), [&](std::size_t at) { return costs[at]; });
-  // Each fault goes to the part that costs least so far. Of equal ones it is the one with the
-  // fewest faults, and then the next one in turn. More parts than faults remain empty.
-  using Part = std::tuple<double, std::size_t, std::size_t>;
-  const std::size_t parts = std::min(shard.all, std::max<std::size_t>(costs.size(), 1));
-  std::priority_queue<Part, std::vector<Part>, std::greater<>> cheapest;
-  for (std::size_t part = 0; part < parts; ++part) {
-    cheapest.emplace(0, 0, part);
-  }
-  std::vector<std::size_t> cells;
-  for (const std::size_t cell : dearest) {
-    const auto [cost, count, part] = cheapest.top();
-    cheapest.pop();
-    cheapest.emplace(cost + costs[cell], count + 1, part);
-    if ((part + first % parts) % parts + 1 == shard.number) {
-      cells.push_back(cell);
-    }
-  }
-  std::ranges::sort(cells);
-  return cells;
 }
 
 std::vector<std::size_t> draw_cells(const SweepPlan& plan,

@@ -13,8 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include <lastref/error.hpp>
-
 #include "harness/warden/points.hpp"
 #include "harness/warden/tree_fault.hpp"
 
@@ -45,28 +43,6 @@ struct SweptWorld {
 const std::vector<std::string>& calls_of_sweep();
 
 SweepPlan plan_sweep(const std::vector<Point>& points, const SweptWorld& world);
-
-/// One of several parts of a plan. Each fault is in one of them.
-struct Shard {
-  std::size_t number = 1;  ///< From 1
-  std::size_t all = 1;
-
-  bool operator==(const Shard&) const = default;
-};
-
-/// "2/8" is the second of eight.
-///
-/// Errors          invalid_argument: it is no shard.
-Result<Shard> parse_shard(std::string_view text);
-
-/// The numbers of its faults, from 0. The costs of two parts differ by one fault at most. If all
-/// faults cost the same, each part has about as many of every kind.
-///
-/// @param costs  of each fault, not negative; the parts of a plan need the same ones
-/// @param first  Which part gets the first fault. Of many plans it should not be the same part.
-std::vector<std::size_t> cells_of(const Shard& shard,
-                                  const std::vector<double>& costs,
-                                  std::uint64_t first);
 
 /// Draws so many of these faults of a plan, given by their numbers. Each point has one of them
 /// before any has two.

@@ -11,8 +11,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
-#include <rapidcheck/gtest.h>
 
 #include "harness/warden/syscalls.hpp"
 #include "harness/warden/world_fault.hpp"
@@ -94,55 +92,6 @@ TEST(SweepPlan, has_errors_that_can_happen_and_kills_and_signals) {
   EXPECT_EQ(plan.faults.front().action.kind, FaultKind::fail_once);
 }
 
-/// What each part of a plan costs.
-std::vector<double> costs_of_parts(const std::vector<double>& costs,
-                                   std::size_t parts,
-                                   std::uint64_t first) {
-  std::vector<double> all;
-  for (std::size_t number = 1; number <= parts; ++number) {
-    double& sum = all.emplace_back();
-    for (const std::size_t cell : cells_of({.number = number, .all = parts}, costs, first)) {
-      sum += costs.at(cell);
-    }
-  }
-  return all;
-}
-
-RC_GTEST_PROP(Shards, have_each_fault_once_and_cost_about_the_same, ()) {
-  const auto costs = *rc::gen::container<std::vector<double>>(
-      rc::gen::map(rc::gen::inRange(0, 100), [](int each) { return each; }));
-  const auto parts = *rc::gen::inRange<std::size_t>(1, 12);
-  const auto first = *rc::gen::arbitrary<std::uint64_t>();
-  std::vector<std::size_t> found;
-  for (std::size_t number = 1; number <= parts; ++number) {
-    const auto part = cells_of({.number = number, .all = parts}, costs, first);
-    RC_ASSERT(std::ranges::is_sorted(part));
-    found.insert(found.end(), part.begin(), part.end());
-  }
-  std::ranges::sort(found);
-  std::vector<std::size_t> expected(costs.size());
-  std::iota(expected.begin(), expected.end(), 0);
-  RC_ASSERT(found == expected);
-  const auto [least, most] = std::ranges::minmax(costs_of_parts(costs, parts, first));
-  const double dearest = costs.empty() ? 0 : std::ranges::max(costs);
-  // The cheapest part may have fewer faults than there are parts.
-  RC_ASSERT(most - least <= dearest);
-}
-
-TEST(Shards, of_equal_costs_take_turns) {
-  const std::vector<double> costs(7, 0.5);
-  EXPECT_THAT(cells_of({.number = 1, .all = 3}, costs, 0), ElementsAre(0, 3, 6));
-  EXPECT_THAT(cells_of({.number = 2, .all = 3}, costs, 0), ElementsAre(1, 4));
-  EXPECT_THAT(cells_of({.number = 2, .all = 3}, costs, 1), ElementsAre(0, 3, 6));
-  EXPECT_THAT(cells_of({.number = 3, .all = 3}, std::vector<double>(2), 0), IsEmpty());
-  EXPECT_THAT(cells_of({.number = 1, .all = SIZE_MAX}, costs, SIZE_MAX), SizeIs(1));
-}
-
-TEST(Shards, give_a_fault_that_takes_long_to_a_shard_of_its_own) {
-  EXPECT_THAT(cells_of({.number = 1, .all = 2}, {1, 1, 10, 1}, 0), ElementsAre(2));
-  EXPECT_THAT(cells_of({.number = 2, .all = 2}, {1, 1, 10, 1}, 0), ElementsAre(0, 1, 3));
-}
-
 TEST(SweepPlan, pauses_calls_only_if_there_are_several_processes) {
   const auto pauses = [](const std::vector<Point>& points) {
     const SweepPlan plan = plan_sweep(points, folders);
@@ -199,7 +148,8 @@ TEST(SweepPlan, draws_one_fault_of_each_point_before_a_second_one) {
                                     point("root", "unlink", "/tmp/a"),
                                     point("child.1", "unlink", "/tmp/a")},
                                    folders);
-  const std::vector<std::size_t> cells = cells_of({}, std::vector<double>(all.faults.size()), 0);
+  std::vector<std::size_t> cells(all.faults.size());
+  std::iota(cells.begin(), cells.end(), 0);
   std::set<std::vector<std::size_t>> draws;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     for (std::size_t count = 1; count <= cells.size() + 1; ++count) {
@@ -216,24 +166,6 @@ TEST(SweepPlan, draws_one_fault_of_each_point_before_a_second_one) {
     draws.insert(draw_cells(all, cells, 3, seed));
   }
   EXPECT_GT(draws.size(), 10U);
-}
-
-TEST(SweepPlan, accepts_only_parts_that_exist) {
-  EXPECT_EQ(parse_shard("2/8").value_or(Shard{}), (Shard{.number = 2, .all = 8}));
-  for (const char* text : {"",
-                           "1",
-                           "/",
-                           "1/",
-                           "/1",
-                           "0/1",
-                           "2/1",
-                           "1/0",
-                           "1/2/3",
-                           "-1/2",
-                           "a/b",
-                           "1/99999999999999999999"}) {
-    EXPECT_FALSE(parse_shard(text)) << text;
-  }
 }
 
 TEST(SweepPlan, has_faults_that_a_run_accepts) {
