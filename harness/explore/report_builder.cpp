@@ -14,33 +14,8 @@
 namespace lastref::harness {
 namespace {
 
-constexpr std::size_t shown_in_full = 3;
-
 bool claims(const Outcome& outcome, const std::string& claim) {
   return std::ranges::find(outcome.findings, claim, &Finding::claim) != outcome.findings.end();
-}
-
-std::ptrdiff_t options_in(std::string_view command) {
-  std::ptrdiff_t count = 0;
-  for (std::size_t at = command.find(" --"); at != std::string_view::npos;
-       at = command.find(" --", at + 1)) {
-    ++count;
-  }
-  return count;
-}
-
-/// Keeps the ones planned first, so that parallel worlds do not change what is shown.
-void keep_first(ViolationGroup& group, Violation&& violation) {
-  const auto position =
-      std::ranges::upper_bound(group.first, violation.run, std::less{}, &Violation::run);
-  group.first.insert(position, std::move(violation));
-  if (group.first.size() <= shown_in_full) {
-    return;
-  }
-  // One repeatable violation is worth more than three that do not repeat.
-  const bool last_alone_repeats =
-      group.first.back().repeats && std::ranges::count(group.first, true, &Violation::repeats) == 1;
-  group.first.erase(last_alone_repeats ? group.first.end() - 2 : group.first.end() - 1);
 }
 
 }  // namespace
@@ -64,9 +39,7 @@ bool ReportBuilder::may_show(const Scenario& scenario,
                              const Job& job,
                              const Outcome& outcome) const {
   return std::ranges::any_of(outcome.findings, [&](const Finding& finding) {
-    const auto group = groups_.find({scenario.name, finding.claim});
-    return group == groups_.end() || group->second.first.size() < shown_in_full ||
-           job.number < group->second.first.back().run;
+    return groups_.may_keep(scenario.name, finding.claim, job.number);
   });
 }
 
@@ -95,11 +68,9 @@ void ReportBuilder::add_violations(CampaignResults& report,
     }
     ++report.violations;
     ++report.scenarios[done.job.scenario].violations;
-    ViolationGroup& group = groups_[{scenario.name, finding.claim}];
-    ++group.count;
     Violation violation = violation_of(scenario, done, finding, world_);
     violation.repeats = done.again && claims(*done.again, finding.claim);
-    keep_first(group, std::move(violation));
+    groups_.add(std::move(violation));
   }
 }
 
@@ -123,16 +94,7 @@ void ReportBuilder::finish(CampaignResults& report) const {
     }
   }
   report.probes = probe_counts_.rows();
-  for (const auto& [name, group] : groups_) {
-    report.groups.push_back(group);
-    report.groups.back().scenario = name.first;
-    report.groups.back().claim = name.second;
-  }
-  // The simplest first: a command has an option for each fault, and others for the schedule.
-  std::ranges::stable_sort(report.groups, {}, [](const ViolationGroup& group) {
-    const Violation& first = group.first.front();
-    return std::pair(!first.repeats, options_in(first.replay));
-  });
+  report.groups = groups_.sorted();
 }
 
 ProbeCounts::ProbeCounts(std::string_view world) : world_(world) {

@@ -1,7 +1,6 @@
 // ReportBuilder: adds outcomes to a report. It does not decide what to run.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +8,7 @@
 
 #include "harness/explore/jobs.hpp"
 #include "harness/report/campaign_results.hpp"
+#include "harness/report/violation_groups.hpp"
 
 namespace lastref::harness {
 
@@ -59,7 +59,7 @@ class ReportBuilder {
   std::string world_;
   PointSet reached_;
   ProbeCounts probe_counts_;
-  std::map<std::pair<std::string, std::string>, ViolationGroup> groups_;
+  ViolationGroups groups_;
 };
 
 }  // namespace lastref::harness
