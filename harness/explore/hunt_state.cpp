@@ -1,37 +1,30 @@
 #include "harness/explore/hunt_state.hpp"
 
 #include <algorithm>
-#include <concepts>
-#include <optional>
-#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/explore/hunt_members.hpp"
 #include "harness/platform/hash.hpp"
+#include "harness/report/json_fields.hpp"
 
 namespace lastref::harness {
+
+void visit_members(auto& visit, SameAs<HuntState::UnderWay> auto& run) {
+  visit("number", run.number);
+  visit("scenario", run.scenario);
+  visit("is_deviation", run.is_deviation);
+  visit("index", run.index);
+  visit("policy", run.policy);
+}
+
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view title = "lastref hunt 1";
-/// More runs than a hunt can make.
-constexpr std::uint64_t number_max = std::uint64_t{1} << 48U;
-
-Json json_of(const Violation& violation) {
-  return {{"scenario", violation.scenario},
-          {"claim", violation.claim},
-          {"seen", violation.seen},
-          {"fingerprint", violation.fingerprint},
-          {"run", violation.run},
-          {"repeats", violation.repeats},
-          {"replay", violation.replay},
-          {"switches", violation.switches},
-          {"timeline", violation.timeline},
-          {"last_crossings", violation.last_crossings}};
-}
 
 Json json_of(const HuntedScenario& row, const HuntState::Scenario& state) {
   return {{"name", row.name},
@@ -48,103 +41,17 @@ Json json_of(const HuntedScenario& row, const HuntState::Scenario& state) {
           {"fingerprints", state.fingerprints}};
 }
 
-/// Reads members of objects. `is_valid` is false after a member that is missing, of another type or
-/// too large; it is then read as empty.
-class Reader {
- public:
-  bool is_valid() const noexcept { return is_valid_; }
-  void refuse() noexcept { is_valid_ = false; }
-
-  template <typename T>
-  T read(const Json& from, const char* name) {
-    const auto found = from.is_object() ? from.find(name) : from.end();
-    if (!from.is_object() || found == from.end()) {
-      refuse();
-      return {};
-    }
-    return value_of<T>(*found);
-  }
-
-  /// Calls `each` with the elements of an array.
-  template <typename Each>
-  void for_each(const Json& from, const char* name, const Each& each) {
-    const auto found = from.is_object() ? from.find(name) : from.end();
-    if (!from.is_object() || found == from.end() || !found->is_array()) {
-      refuse();
-      return;
-    }
-    for (const Json& element : *found) {
-      each(element);
-    }
-  }
-
-  template <typename T>
-  T value_of(const Json& json) {
-    if constexpr (std::same_as<T, bool>) {
-      return json.is_boolean() ? json.get<bool>() : refused<T>();
-    } else if constexpr (std::same_as<T, std::string>) {
-      return json.is_string() ? json.get<std::string>() : refused<T>();
-    } else if constexpr (std::same_as<T, double>) {
-      return json.is_number() ? json.get<double>() : refused<T>();
-    } else {
-      const bool is_number = json.is_number_unsigned() && json.get<std::uint64_t>() < number_max;
-      return is_number ? json.get<T>() : refused<T>();
-    }
-  }
-
- private:
-  template <typename T>
-  T refused() noexcept {
-    refuse();
-    return {};
-  }
-
-  bool is_valid_ = true;
-};
-
-std::uint64_t hash_in(Reader& reader, const Json& json) {
-  if (!json.is_number_unsigned()) {
-    reader.refuse();
-    return 0;
-  }
-  return json.get<std::uint64_t>();
-}
-
-PolicyName policy_in(Reader& reader, const Json& json) {
-  const auto policy = policy_named(reader.read<std::string>(json, "policy"));
-  if (!policy) {
-    reader.refuse();
-  }
-  return policy.value_or(PolicyName::sticky);
-}
-
-Violation violation_in(Reader& reader, const Json& json) {
-  Violation read{.scenario = reader.read<std::string>(json, "scenario"),
-                 .claim = reader.read<std::string>(json, "claim"),
-                 .seen = reader.read<std::string>(json, "seen"),
-                 .fingerprint = reader.read<std::string>(json, "fingerprint"),
-                 .run = reader.read<std::size_t>(json, "run"),
-                 .repeats = reader.read<bool>(json, "repeats"),
-                 .replay = reader.read<std::string>(json, "replay"),
-                 .switches = reader.read<std::size_t>(json, "switches"),
-                 .last_crossings = {},
-                 .timeline = reader.read<std::string>(json, "timeline")};
-  reader.for_each(json, "last_crossings", [&](const Json& each) {
-    read.last_crossings.push_back(reader.value_of<std::string>(each));
-  });
-  return read;
-}
-
-void read_scenario(Reader& reader, const Json& json, HuntState& state) {
+void read_scenario(JsonReader& reader, const Json& json, HuntState& state) {
   HuntState::Scenario read{
       .is_known = reader.read<bool>(json, "is_known"),
       .deviations_given = reader.read<std::uint64_t>(json, "deviations_given"),
       .orders_of_deviations = reader.read<std::size_t>(json, "orders_of_deviations"),
       .random_runs = reader.read<std::uint64_t>(json, "random_runs")};
-  reader.for_each(
-      json, "orders", [&](const Json& each) { read.orders.push_back(hash_in(reader, each)); });
+  reader.for_each(json, "orders", [&](const Json& each) {
+    read.orders.push_back(reader.hash_in(each, "orders"));
+  });
   reader.for_each(json, "fingerprints", [&](const Json& each) {
-    read.fingerprints.push_back(reader.value_of<std::string>(each));
+    read.fingerprints.push_back(reader.value_of<std::string>(each, "fingerprints"));
   });
   state.results.scenarios.push_back(
       {.name = reader.read<std::string>(json, "name"),
@@ -157,29 +64,18 @@ void read_scenario(Reader& reader, const Json& json, HuntState& state) {
   if (!std::ranges::is_sorted(read.orders, std::less_equal{}) ||
       read.deviations_given > state.results.scenarios.back().deviations.total ||
       read.orders_of_deviations > read.orders.size()) {
-    reader.refuse();
+    reader.refuse("scenarios");
   }
   state.scenarios.push_back(std::move(read));
 }
 
-void read_results(Reader& reader, const Json& json, HuntResults& results) {
+void read_results(JsonReader& reader, const Json& json, HuntResults& results) {
   results.runs = reader.read<std::uint64_t>(json, "runs");
   results.runs_with_findings = reader.read<std::size_t>(json, "runs_with_findings");
   results.seconds = reader.read<double>(json, "seconds");
-  reader.for_each(json, "policies", [&](const Json& each) {
-    results.policies.push_back({.name = policy_in(reader, each),
-                                .runs = reader.read<std::uint64_t>(each, "runs"),
-                                .new_orders = reader.read<std::size_t>(each, "new_orders"),
-                                .found = reader.read<std::size_t>(each, "found")});
-  });
-  reader.for_each(json, "violations", [&](const Json& each) {
-    results.violations.push_back(violation_in(reader, each));
-  });
-  reader.for_each(json, "curve", [&](const Json& each) {
-    results.curve.push_back({.runs = reader.read<std::uint64_t>(each, "runs"),
-                             .seconds = reader.read<double>(each, "seconds"),
-                             .orders = reader.read<std::size_t>(each, "orders")});
-  });
+  results.policies = reader.read<std::vector<HuntedPolicy>>(json, "policies");
+  results.violations = reader.read<std::vector<Violation>>(json, "violations");
+  results.curve = reader.read<std::vector<HuntMoment>>(json, "curve");
 }
 
 /// Whether a hunt with this state can have given the run.
@@ -241,32 +137,14 @@ std::string to_text(const HuntState& state) {
                {"runs", results.runs},
                {"runs_with_findings", results.runs_with_findings},
                {"seconds", results.seconds}};
-  for (const char* list : {"scenarios", "policies", "violations", "curve", "under_way"}) {
-    json[list] = Json::array();
-  }
+  json["scenarios"] = Json::array();
   for (std::size_t at = 0; at < state.scenarios.size(); ++at) {
     json["scenarios"].push_back(json_of(results.scenarios[at], state.scenarios[at]));
   }
-  for (const HuntedPolicy& each : results.policies) {
-    json["policies"].push_back({{"policy", name_of(each.name)},
-                                {"runs", each.runs},
-                                {"new_orders", each.new_orders},
-                                {"found", each.found}});
-  }
-  for (const Violation& each : results.violations) {
-    json["violations"].push_back(json_of(each));
-  }
-  for (const HuntMoment& each : results.curve) {
-    json["curve"].push_back(
-        {{"runs", each.runs}, {"seconds", each.seconds}, {"orders", each.orders}});
-  }
-  for (const HuntState::UnderWay& each : state.under_way) {
-    json["under_way"].push_back({{"number", each.number},
-                                 {"scenario", each.scenario},
-                                 {"is_deviation", each.is_deviation},
-                                 {"index", each.index},
-                                 {"policy", name_of(each.policy)}});
-  }
+  json["policies"] = JsonWriter::json_from(results.policies);
+  json["violations"] = JsonWriter::json_from(results.violations);
+  json["curve"] = JsonWriter::json_from(results.curve);
+  json["under_way"] = JsonWriter::json_from(state.under_way);
   return json.dump(1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -275,21 +153,15 @@ tl::expected<HuntState, HuntStateError> parse_hunt_state(std::string_view text) 
   if (!json.is_object() || json.value("title", Json()) != title) {
     return tl::unexpected(HuntStateError::not_a_state);
   }
-  Reader reader;
+  JsonReader reader;
   HuntState state;
-  state.hunt = json.contains("hunt") ? hash_in(reader, json["hunt"]) : 0;
+  state.hunt = json.contains("hunt") ? reader.hash_in(json["hunt"], "hunt") : 0;
   state.turn = reader.read<std::size_t>(json, "turn");
   state.left_in_turn = reader.read<std::uint64_t>(json, "left_in_turn");
   state.given = reader.read<std::uint64_t>(json, "given");
   read_results(reader, json, state.results);
   reader.for_each(json, "scenarios", [&](const Json& each) { read_scenario(reader, each, state); });
-  reader.for_each(json, "under_way", [&](const Json& each) {
-    state.under_way.push_back({.number = reader.read<std::uint64_t>(each, "number"),
-                               .scenario = reader.read<std::size_t>(each, "scenario"),
-                               .is_deviation = reader.read<bool>(each, "is_deviation"),
-                               .index = reader.read<std::uint64_t>(each, "index"),
-                               .policy = policy_in(reader, each)});
-  });
+  state.under_way = reader.read<std::vector<HuntState::UnderWay>>(json, "under_way");
   if (!reader.is_valid() || !has_valid_indices(state)) {
     return tl::unexpected(HuntStateError::invalid);
   }
