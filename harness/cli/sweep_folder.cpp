@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -15,9 +14,9 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/choice/shard.hpp"
+#include "harness/cli/result_files.hpp"
 #include "harness/platform/folder.hpp"
 #include "harness/platform/names.hpp"
-#include "harness/platform/proc.hpp"
 #include "harness/report/bytes_in_json.hpp"
 #include "harness/report/json_members.hpp"
 #include "harness/warden/world_fault.hpp"
@@ -29,17 +28,12 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view title = R"({"lastref sweep":1})";
-/// Larger files and longer lines are not read.
-constexpr std::uintmax_t file_bytes_max = std::uintmax_t{1} << 30U;
+/// Longer lines are not read.
 constexpr std::size_t line_bytes_max = std::size_t{1} << 24U;
 constexpr std::size_t log_bytes_max = std::size_t{1} << 20U;
 
 tl::unexpected<Error> wrong(const std::string& what) {
   return failure(std::errc::invalid_argument, what);
-}
-
-std::string path_in(const std::string& folder, std::string_view name) {
-  return fmt::format("{}/{}", folder, name);
 }
 
 std::string line_of(Json json) {
@@ -60,23 +54,6 @@ std::string text_of_list(const std::vector<SweptProgram*>& programs) {
     }
   }
   return text;
-}
-
-Result<std::string> read_whole(const std::string& path) {
-  std::error_code error;
-  // Reading another kind of file may wait.
-  if (const auto status = fs::status(path, error); !fs::is_regular_file(status)) {
-    return failure(
-        std::errc::no_such_file_or_directory,
-        fmt::format(
-            "{}: {}", path, fs::exists(status) ? "it is no file" : "there is no such file"));
-  }
-  const std::uintmax_t size = fs::file_size(path, error);
-  if (error || size > file_bytes_max) {
-    return wrong(fmt::format("{}: {}", path, error ? error.message() : "it is too large"));
-  }
-  std::string text = read_file(path);
-  return text.size() < size ? Result<std::string>(wrong(path + ": it cannot be read")) : text;
 }
 
 /// Calls `take` with each line that has an end. It returns what is wrong with the line, or nothing.
@@ -276,14 +253,6 @@ std::string reason_against(const std::string& folder) {
   return {};
 }
 
-Status write_file(const std::string& path, std::string_view text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text << std::flush;
-  return file ? ok()
-              : Status(failure(std::errc{errno},
-                               path + ": " + std::generic_category().message(errno)));
-}
-
 /// The beginning and the end of a text that is too long.
 std::string bounded(std::string_view text) {
   if (text.size() <= log_bytes_max) {
@@ -381,12 +350,7 @@ Result<SweepFolder> SweepFolder::open(const RunVerbOptions& options) {
   std::error_code error;
   SweepFolder folder;
   folder.path_ = fs::absolute(goes_on ? options.resume : options.output, error);
-  if (!goes_on) {
-    fs::create_directories(folder.path_, error);
-  }
-  if (error || !fs::is_directory(folder.path_, error)) {
-    return wrong(fmt::format("{}: {}", folder.path_, error ? error.message() : "it is no folder"));
-  }
+  LASTREF_CHECK(goes_on ? check_folder(folder.path_) : make_folder(folder.path_));
   const bool has_list = fs::exists(path_in(folder.path_, "list"), error);
   if (std::string why = goes_on && has_list ? "" : reason_against(folder.path_); !why.empty()) {
     return wrong(why);
@@ -423,12 +387,7 @@ Status SweepFolder::begin(const std::vector<SweptProgram*>& programs, const Swee
   if (fs::exists(path, error)) {
     LASTREF_CHECK(go_on(list, programs, session));
   } else {
-    const std::string made = path_in(path_, "list.new");
-    LASTREF_CHECK(write_file(made, list));
-    fs::rename(made, path, error);
-    if (error) {
-      return failure(std::errc{error.value()}, fmt::format("{}: {}", path, error.message()));
-    }
+    LASTREF_CHECK(write_at_once(path, list));
   }
   Json line = {{"shard", session.shard}, {"source", session.source}, {"known", Json::array()}};
   for (const KnownFinding& each : session.known) {
