@@ -7,16 +7,25 @@
 #include <fmt/format.h>
 
 #include "harness/explore/plans.hpp"
+#include "harness/platform/build_id.hpp"
 #include "harness/platform/hash.hpp"
 #include "harness/platform/unique_fd.hpp"
 
 namespace lastref::harness {
 
+std::string build_of_program() {
+  std::string id = build_id();
+  if (id.empty()) {  // Then no other machine knows it.
+    std::error_code error;
+    const auto size = std::filesystem::file_size("/proc/self/exe", error);
+    const auto time = std::filesystem::last_write_time("/proc/self/exe", error);
+    id = fmt::format("{}.{}", size, time.time_since_epoch().count());
+  }
+  return id;
+}
+
 std::uint64_t hash_of_build() {
-  std::error_code error;
-  const auto size = std::filesystem::file_size("/proc/self/exe", error);
-  const auto time = std::filesystem::last_write_time("/proc/self/exe", error);
-  return hash_of(fmt::format("{} {}", size, time.time_since_epoch().count()));
+  return hash_of(build_of_program());
 }
 
 std::string new_temporary_file() {

@@ -9,7 +9,8 @@
 
 namespace lastref::harness {
 
-/// Distinguishes builds of the program.
+/// Distinguishes builds of the program: an identifier that the linker made.
+std::string build_of_program();
 std::uint64_t hash_of_build();
 
 /// Creates a file in the folder for temporary files, for what a verb has done; empty if that is
