@@ -18,17 +18,21 @@ void AmbientRuns::plan(std::span<const std::size_t> scenarios, const Sampler& sa
                                 .differs = std::string(each.differs)});
     for (const std::size_t index : scenarios) {
       const std::string& name = options_.scenarios[index]->name;
-      if (each.can_play(name) && sampler.draws(fmt::format("{} {}", each.name, name))) {
-        settings_.push_back({.ambient = ambient, .scenario = index});
+      if (!each.can_play(name) || !sampler.draws(fmt::format("{} {}", each.name, name))) {
+        continue;
+      }
+      if (options_.shard.has(clean_)) {
+        settings_.push_back({.ambient = ambient, .scenario = index, .number = clean_});
         report_.ambients.back().runs.total += 1 + report_.kills_in_ambient;
       }
+      ++clean_;
     }
   }
 }
 
 AmbientRuns::Run AmbientRuns::next() {
   const Setting& next = settings_[given_++];
-  Run run = {.scenario = next.scenario, .plan = {}};
+  Run run = {.scenario = next.scenario, .number = next.number, .plan = {}};
   run.plan.ambient = report_.ambients[next.ambient].name;
   run.plan.wants_crossings = !next.kill;
   if (next.kill) {
@@ -58,8 +62,12 @@ void AmbientRuns::end(const Done& done) {
                                                    report_.kills_in_ambient);
   mine.runs.total -= report_.kills_in_ambient - kills.size();
   const auto index = static_cast<std::size_t>(found - report_.ambients.begin());
-  for (const Fault& kill : kills) {
-    settings_.push_back({.ambient = index, .scenario = done.job.scenario, .kill = kill});
+  const std::size_t number = done.job.number - first_number_of(CampaignPhase::ambients);
+  for (std::size_t at = 0; at < kills.size(); ++at) {
+    settings_.push_back({.ambient = index,
+                         .scenario = done.job.scenario,
+                         .number = clean_ + number * report_.kills_in_ambient + at,
+                         .kill = kills[at]});
   }
 }
 

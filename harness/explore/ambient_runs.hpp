@@ -17,6 +17,7 @@ class AmbientRuns {
  public:
   struct Run {
     std::size_t scenario = 0;
+    std::size_t number = 0;
     Plan plan;
   };
 
@@ -24,7 +25,8 @@ class AmbientRuns {
   AmbientRuns(const CampaignOptions& options, CampaignResults& report)
       : options_(options), report_(report) {}
 
-  /// Lists the clean runs of the scenarios drawn, in each ambient that can play them.
+  /// Lists the clean runs of the scenarios drawn, in each ambient that can play them. A shard has a
+  /// part of them.
   void plan(std::span<const std::size_t> scenarios, const Sampler& sampler);
 
   /// The number of runs if each scenario has as many kills as are wanted.
@@ -41,12 +43,14 @@ class AmbientRuns {
   struct Setting {
     std::size_t ambient = 0;
     std::size_t scenario = 0;
+    std::size_t number = 0;  ///< Of all shards; clean ones come first.
     std::optional<Fault> kill = {};
   };
 
   const CampaignOptions& options_;
   CampaignResults& report_;
   std::vector<Setting> settings_;  ///< First all clean ones
+  std::size_t clean_ = 0;          ///< Of all shards
   std::size_t given_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "harness/explore/campaign.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <span>
 #include <tuple>
@@ -22,6 +23,7 @@
 #include "harness/explore/second_level.hpp"
 #include "harness/explore/site_matrix.hpp"
 #include "harness/platform/clock.hpp"
+#include "harness/platform/hash.hpp"
 #include "harness/platform/names.hpp"
 
 namespace lastref::harness {
@@ -132,6 +134,10 @@ class Campaign {
   const Fault& fault_of(const Cell& cell) const {
     return matrices_[cell.scenario].faults[cell.fault];
   }
+  /// The other clean runs only show what the plan follows from.
+  bool counts(const Job& job) const {
+    return job.phase != CampaignPhase::clean || options_.shard.has(job.scenario);
+  }
 
   bool fails_allocations() const {
     return column_of_allocations.starts_with(options_.only) ||
@@ -149,10 +155,14 @@ class Campaign {
   std::optional<Job> next_of_matrix();
   void enumerate(const Done& done);
   void plan();
-  void plan(const Cell& cell);
+  bool is_drawn(const Cell& cell) const;
+  void plan(const Cell& cell, std::size_t number);
   void execute(const Done& done);
   std::optional<Job> next_of_second_level();
+  void plan_pair(const PlannedRun& pair);
+  void count_pair(const PlannedRun& pair);
   void execute_pair(const Done& done);
+  bool has_random_run(std::size_t number) const;
   void count_random_pair(const Done& done);
   std::optional<Job> next_in_ambient();
   void play_in_ambient(const Done& done);
@@ -160,10 +170,10 @@ class Campaign {
   void work(std::function<std::optional<Job>()> next, void (Campaign::*handle)(const Done&));
   void account(const Done& done);
   void say(CampaignPhase phase, std::size_t total);
-  Job job_of(std::size_t index, CampaignPhase phase, Plan&& made);
+  Job job_of(std::size_t index, CampaignPhase phase, std::size_t number, Plan&& made) const;
   ParameterValues usual_parameters(std::size_t index) const;
   ParameterValues draw_parameters(std::size_t index, std::size_t random_run);
-  Job clean_job(std::size_t index, bool twice);
+  Job clean_job(std::size_t index, bool twice) const;
 
   ComparedWorlds worlds_;
   const CampaignOptions& options_;
@@ -176,11 +186,11 @@ class Campaign {
   std::vector<ScenarioMatrix> matrices_;                       ///< One per scenario
   std::vector<std::shared_ptr<const RunEstimate>> estimates_;  ///< Likewise, of their clean runs
   std::vector<Cell> site_matrix_;
-  std::vector<Cell> cells_;  ///< Cells left to execute
+  std::vector<std::pair<Cell, std::size_t>> cells_;  ///< Left to execute, and their numbers
   std::size_t cells_given_ = 0;
   std::optional<SecondLevel> second_level_;
   std::vector<Pair> pairs_;
-  std::vector<PlannedRun> pairs_left_;  ///< to execute
+  std::vector<std::pair<PlannedRun, std::size_t>> pairs_left_;  ///< Likewise
   std::size_t pairs_given_ = 0;
   std::vector<std::size_t> small_;  ///< Scenarios, and
   std::vector<std::size_t> big_;    ///< those that are too big for the matrix.
@@ -188,9 +198,7 @@ class Campaign {
   std::size_t big_given_ = 0;
   bool big_is_at_work_ = false;
   AmbientRuns ambient_runs_;
-  std::size_t clean_once_ = 0;          ///< Scenarios of which the second clean run was dropped
-  std::set<std::string> drawn_values_;  ///< Other than usual, each with its scenario
-  std::size_t jobs_made_ = 0;
+  std::size_t clean_once_ = 0;  ///< Scenarios of which the second clean run was dropped
   std::size_t done_in_phase_ = 0;
   std::size_t total_of_phase_ = 0;
   CampaignPhase phase_ = CampaignPhase::clean;
@@ -211,19 +219,30 @@ void Campaign::begin() {
   matrices_.resize(options_.scenarios.size());
   estimates_.resize(options_.scenarios.size());
   for (std::size_t index = 0; index < options_.scenarios.size(); ++index) {
-    (scenario(index).in_matrix() ? small_ : big_).push_back(index);
+    if (scenario(index).in_matrix()) {
+      small_.push_back(index);
+    } else if (options_.shard.has(index)) {
+      big_.push_back(index);
+    }
     for (const DeclaredParameter& each : scenario(index).parameters) {
-      report_.drawn_values.total += scenario(index).in_matrix() ? each.values.size() - 1 : 0;
+      report_.values_to_draw += scenario(index).in_matrix() ? each.values.size() - 1 : 0;
     }
   }
   recall(memory_, builder_);
 }
 
-Job Campaign::job_of(std::size_t index, CampaignPhase phase, Plan&& made) {
+/// @param number  In its phase, of all shards
+Job Campaign::job_of(std::size_t index,
+                     CampaignPhase phase,
+                     std::size_t number,
+                     Plan&& made) const {
   if (phase != CampaignPhase::random) {
     made.parameters = usual_parameters(index);
   }
-  return {.scenario = index, .phase = phase, .number = jobs_made_++, .plan = std::move(made)};
+  return {.scenario = index,
+          .phase = phase,
+          .number = first_number_of(phase) + number,
+          .plan = std::move(made)};
 }
 
 ParameterValues Campaign::usual_parameters(std::size_t index) const {
@@ -243,19 +262,18 @@ ParameterValues Campaign::draw_parameters(std::size_t index, std::size_t random_
   for (const ParameterValue& each : drawn) {
     const bool is_listed = !has_text(scenario(index).parameters, {each});  // Of those there are.
     if (is_listed && std::ranges::find(usual, each) == usual.end()) {
-      drawn_values_.insert(fmt::format("{} {}", index, to_text(each)));
+      report_.drawn_values.insert(fmt::format("{} {}", index, to_text(each)));
     }
   }
-  report_.drawn_values.executed = drawn_values_.size();
   return drawn;
 }
 
-Job Campaign::clean_job(std::size_t index, bool twice) {
+Job Campaign::clean_job(std::size_t index, bool twice) const {
   Plan clean;
   clean.wants_crossings = true;
   clean.wants_estimate = true;
   clean.wants_allocations = fails_allocations();
-  Job job = job_of(index, CampaignPhase::clean, std::move(clean));
+  Job job = job_of(index, CampaignPhase::clean, index, std::move(clean));
   job.twice = twice;
   return job;
 }
@@ -269,11 +287,13 @@ void Campaign::work(std::function<std::optional<Job>()> next,
       // Shrinking takes longer than all else that is done with a violation.
       .is_new =
           [this](const Job& job, const Outcome& outcome) {
-            return builder_.may_show(scenario(job.scenario), job, outcome);
+            return counts(job) && builder_.may_show(scenario(job.scenario), job, outcome);
           },
       .done =
           [this, handle](Done&& done) {
-            account(done);
+            if (counts(done.job)) {
+              account(done);
+            }
             if (handle != nullptr) {
               (this->*handle)(done);
             }
@@ -309,7 +329,8 @@ std::optional<Job> Campaign::next_clean() {
   if (is_stopped() || small_given_ == small_.size()) {
     return std::nullopt;
   }
-  return clean_job(small_[small_given_++], /*twice=*/true);
+  const std::size_t index = small_[small_given_++];
+  return clean_job(index, /*twice=*/options_.shard.has(index));
 }
 
 /// Not bounded by the budget: without it there is no total.
@@ -321,8 +342,10 @@ void Campaign::run_clean() {
 
 void Campaign::enumerate(const Done& done) {
   const bool is_small = scenario(done.job.scenario).in_matrix();
-  report_.clean_runs += done.again ? 2U : 1U;
-  clean_once_ += !done.job.twice && (is_small || options_.full) ? 1U : 0U;
+  if (counts(done.job)) {
+    report_.clean_runs += done.again ? 2U : 1U;
+    clean_once_ += !done.job.twice && (is_small || options_.full) ? 1U : 0U;
+  }
   const auto& crossings = done.outcome.crossings;
   std::set<Site> sites;
   for (const Crossing& crossing : crossings) {
@@ -341,22 +364,33 @@ void Campaign::plan() {
   report_.full_matrix = all.size();
   report_.site_matrix = site_matrix_.size();
   report_.allocation_sites = allocation_sites_of(matrices_);
-  std::ranges::for_each(options_.full ? all : site_matrix_,
-                        [this](const Cell& cell) { plan(cell); });
-  mix(cells_);
+  std::vector<Cell> drawn = options_.full ? all : site_matrix_;
+  std::erase_if(drawn, [this](const Cell& cell) { return !is_drawn(cell); });
+  for (const Cell& cell : drawn) {
+    std::uint64_t& hash = report_.scenarios[cell.scenario].plan;
+    hash = hash_of(to_text(fault_of(cell)), hash);
+  }
+  mix(drawn);
+  for (std::size_t number = 0; number < drawn.size(); ++number) {
+    if (options_.shard.has(number)) {
+      plan(drawn[number], number);
+    }
+  }
   second_level_.emplace(matrices_, options_.seed);
   recall(memory_, report_.scenarios, *second_level_);
 }
 
+bool Campaign::is_drawn(const Cell& cell) const {
+  const Fault& fault = fault_of(cell);
+  return column_of(fault).starts_with(options_.only) &&
+         (!is_allocation(fault.site) ||
+          sampler_.draws(scenario(cell.scenario).name + ' ' + to_text(fault)));
+}
+
 /// Adds the cell to the list, unless an earlier campaign has executed it.
-void Campaign::plan(const Cell& cell) {
+void Campaign::plan(const Cell& cell, std::size_t number) {
   ScenarioReport& mine = report_.scenarios[cell.scenario];
   const Fault& fault = fault_of(cell);
-  const bool is_drawn = !is_allocation(fault.site) ||
-                        sampler_.draws(scenario(cell.scenario).name + ' ' + to_text(fault));
-  if (!is_drawn || !column_of(fault).starts_with(options_.only)) {
-    return;
-  }
   report_.matrix.plan(fault);
   ++mine.matrix.total;
   if (memory_.has(mine.name, std::span(&fault, 1))) {
@@ -364,7 +398,7 @@ void Campaign::plan(const Cell& cell) {
     ++mine.matrix.executed;
     ++report_.resumed;
   } else {
-    cells_.push_back(cell);
+    cells_.emplace_back(cell, number);
   }
 }
 
@@ -383,13 +417,13 @@ std::optional<Job> Campaign::next_of_matrix() {
   if (!has_cell) {
     return std::nullopt;
   }
-  const Cell& next = cells_[cells_given_++];
+  const auto& [next, number] = cells_[cells_given_++];
   Plan made;
   made.faults = {fault_of(next)};
   // The second level is the same whether or not the first one is executed in full.
   made.wants_aftermath = std::ranges::binary_search(site_matrix_, next);
   made.wants_allocations = made.wants_aftermath && fails_allocations();
-  return job_of(next.scenario, CampaignPhase::matrix, std::move(made));
+  return job_of(next.scenario, CampaignPhase::matrix, number, std::move(made));
 }
 
 void Campaign::run_matrix() {
@@ -425,14 +459,19 @@ void Campaign::execute(const Done& done) {
 void Campaign::run_second_level() {
   pairs_ = second_level_->pairs();
   report_.second_level_whole = pairs_.size();
+  std::size_t number = 0;
   for (PlannedRun& each :
        planned_runs(sampler_.draw_of(pairs_), options_.scenarios, options_.known)) {
-    report_.second_level.plan(each.faults.back());
+    const std::size_t mine = number++;
+    if (!each.all_strike && !options_.shard.has(mine)) {
+      continue;  // A known plan; pairs are of this shard.
+    }
+    plan_pair(each);
     if (memory_.has(scenario(each.scenario).name, each.faults)) {
-      report_.second_level.execute(each.faults.back());
+      count_pair(each);
       ++report_.resumed;
     } else {
-      pairs_left_.push_back(std::move(each));
+      pairs_left_.emplace_back(std::move(each), mine);
     }
   }
   const std::size_t runs_before = report_.runs;
@@ -441,15 +480,36 @@ void Campaign::run_second_level() {
   report_.second_level_runs = report_.runs - runs_before;
 }
 
+void Campaign::plan_pair(const PlannedRun& pair) {
+  SecondLevelOfShard& mine = report_.second_level_of_shard;
+  report_.second_level.plan(pair.faults.back());
+  if (pair.all_strike) {
+    mine.not_executed.insert(scenario(pair.scenario).name + ' ' + text_of(pair.faults));
+  } else {
+    mine.known_plans.plan(pair.faults.back());
+  }
+}
+
+/// It was executed.
+void Campaign::count_pair(const PlannedRun& pair) {
+  SecondLevelOfShard& mine = report_.second_level_of_shard;
+  report_.second_level.execute(pair.faults.back());
+  if (pair.all_strike) {
+    mine.not_executed.erase(scenario(pair.scenario).name + ' ' + text_of(pair.faults));
+  } else {
+    mine.known_plans.execute(pair.faults.back());
+  }
+}
+
 std::optional<Job> Campaign::next_of_second_level() {
   if (pairs_given_ == pairs_left_.size() || is_over()) {
     return std::nullopt;
   }
-  const PlannedRun& next = pairs_left_[pairs_given_++];
+  const auto& [next, number] = pairs_left_[pairs_given_++];
   Plan made;
   made.faults = next.faults;
   made.seed = next.seed;
-  Job job = job_of(next.scenario, CampaignPhase::second_level, std::move(made));
+  Job job = job_of(next.scenario, CampaignPhase::second_level, number, std::move(made));
   job.all_strike = next.all_strike;
   return job;
 }
@@ -458,7 +518,7 @@ void Campaign::execute_pair(const Done& done) {
   const std::vector<Fault>& pair = done.job.plan.faults;
   const std::string& name = scenario(done.job.scenario).name;
   if (done.outcome.faults_fired >= (done.job.all_strike ? pair.size() : 1)) {
-    report_.second_level.execute(pair.back());
+    count_pair({.scenario = done.job.scenario, .faults = pair, .all_strike = done.job.all_strike});
     if (done.outcome.findings.empty()) {
       memory_.add(name, pair);
     }
@@ -485,8 +545,8 @@ std::optional<Job> Campaign::next_in_ambient() {
   if (!ambient_runs_.has_more() || is_over()) {
     return std::nullopt;
   }
-  auto [index, plan] = ambient_runs_.next();
-  return job_of(index, CampaignPhase::ambients, std::move(plan));
+  auto [index, number, plan] = ambient_runs_.next();
+  return job_of(index, CampaignPhase::ambients, number, std::move(plan));
 }
 
 void Campaign::play_in_ambient(const Done& done) {
@@ -498,10 +558,13 @@ void Campaign::run_random() {
     return;
   }
   const std::optional<std::size_t> runs_max = most_random_runs(options_);
-  say(CampaignPhase::random, runs_max.value_or(0));
+  say(CampaignPhase::random, runs_max.value_or(0) / options_.shard.all);
   std::size_t number = 0;
   work(
       [this, runs_max, &number]() -> std::optional<Job> {
+        while (number != runs_max && !has_random_run(number) && !is_over()) {
+          ++number;
+        }
         if (number == runs_max || is_over()) {
           return std::nullopt;
         }
@@ -512,15 +575,25 @@ void Campaign::run_random() {
                                  .pairs = pairs_of(pairs_, index),
                                  .estimate = estimates_[index]});
         made.parameters = draw_parameters(index, number);
+        Job job = job_of(index, CampaignPhase::random, number, std::move(made));
         const bool twice = ++number % twice_every == 0;
-        made.wants_crossings = twice;
-        Job job = job_of(index, CampaignPhase::random, std::move(made));
+        job.plan.wants_crossings = twice;
         job.twice = twice;
         return job;
       },
       &Campaign::count_random_pair);
   report_.random_runs = report_.runs - report_.matrix_runs - report_.second_level_runs -
                         report_.clean_runs - report_.ambient_runs;
+}
+
+/// The shards have the runs in turn. Each has those of all scenarios, which have turns, too.
+bool Campaign::has_random_run(std::size_t number) const {
+  const std::size_t scenarios = small_.size();
+  const std::size_t shards = options_.shard.all;
+  // After so many rounds, each scenario would be in the same shards again.
+  const std::size_t rounds = shards / std::gcd(scenarios, shards);
+  LASTREF_ASSERT(rounds > 0);
+  return options_.shard.has(number + number / scenarios / rounds);
 }
 
 /// It is a pair if both faults were injected.
@@ -554,6 +627,14 @@ void Campaign::say_what_is_left_out() {
 
 void Campaign::finish() {
   builder_.finish(report_);
+  if (second_level_) {
+    for (const auto& [moment, drawn] : second_level_->drawn()) {
+      report_.second_level_of_shard.aftermaths.push_back(
+          to_text(Aftermath{.scenario = scenario(drawn.scenario).name,
+                            .first = drawn.first,
+                            .crossing = drawn.crossing}));
+    }
+  }
   say_what_is_left_out();
   report_.runs_to_compare = worlds_.runs_to_compare();
   report_.seconds = seconds();

@@ -7,6 +7,13 @@
 // number of worlds changes the total, only how far the list is processed. If there is a budget, the
 // big scenarios do not use it up: they run during the matrix, in one world at a time, and second
 // clean runs are made only in its first half. The report names what was left out.
+//
+// A shard runs a part of the list; the results of all shards can be merged. Each shard makes the
+// clean runs of all scenarios, because the plan follows from them, and counts its own. The others
+// are divided: faults in the order in which they are executed, ambients by scenario, random runs by
+// number. What the second level injects follows from the faults of the whole first level, which no
+// shard executes. So each shard injects what would follow from its own faults. That is at least its
+// part of the whole second level; merging counts what is in the whole one.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/choice/shard.hpp"
 #include "harness/explore/known_plans.hpp"
 #include "harness/explore/progress_file.hpp"
 #include "harness/report/campaign_results.hpp"
@@ -40,6 +48,7 @@ struct CampaignOptions {
   /// each ambient, and of the usual number of random runs. All known plans are tried.
   double share = 1;
   ProbeDemand probes = ProbeDemand::counted;
+  Shard shard = {};
   std::optional<double> budget;  ///< seconds; none: until all is done.
   bool stop_at_first = false;    ///< Starts no more runs after a violation.
   std::uint64_t seed = 0;

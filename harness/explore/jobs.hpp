@@ -18,12 +18,17 @@ namespace lastref::harness {
 struct Job {
   std::size_t scenario = 0;  ///< index, for the maker of the job
   CampaignPhase phase = CampaignPhase::clean;
-  std::size_t number = 0;  ///< Jobs are numbered as they are made.
+  std::size_t number = 0;  ///< Jobs are numbered as they are planned, in all shards alike.
   Plan plan;
   bool twice = false;              ///< Run it again, to compare, if there is time.
   PolicyName planned_policy = {};  ///< Remains when the plan is shrunk.
   bool all_strike = true;          ///< All its faults have to be injected; otherwise one is enough.
 };
+
+/// Of the jobs of a phase
+constexpr std::size_t first_number_of(CampaignPhase phase) noexcept {
+  return static_cast<std::size_t>(phase) << 32U;
+}
 
 struct Done {
   Job job;

@@ -32,8 +32,17 @@ std::string line_of(std::string_view scenario, std::span<const Fault> faults) {
   return line;
 }
 
-/// "family/a_sentence<tab>root/open(a)#1 fail_once EIO<tab>root/close(a)#1<tab>1a2b came waited".
-std::string line_of(const Aftermath& aftermath) {
+/// Removes and returns the first field.
+std::string_view next_field(std::string_view& line, char end) {
+  const std::size_t at = std::min(line.find(end), line.size());
+  const std::string_view field = line.substr(0, at);
+  line.remove_prefix(std::min(at + 1, line.size()));
+  return field;
+}
+
+}  // namespace
+
+std::string to_text(const Aftermath& aftermath) {
   const Crossing& crossing = aftermath.crossing;
   return fmt::format("{}{}{}{}{}{}{:x}{}{}{}{}",
                      aftermath.scenario,
@@ -49,15 +58,6 @@ std::string line_of(const Aftermath& aftermath) {
                      crossing.may_be_cut ? " cut" : "");
 }
 
-/// Removes and returns the first field.
-std::string_view next_field(std::string_view& line, char end) {
-  const std::size_t at = std::min(line.find(end), line.size());
-  const std::string_view field = line.substr(0, at);
-  line.remove_prefix(std::min(at + 1, line.size()));
-  return field;
-}
-
-/// The fields that matter to plans; nothing for any other line.
 std::optional<Aftermath> parse_aftermath(std::string_view line) {
   const std::string_view scenario = next_field(line, separator);
   const Result<Fault> first = parse_fault(next_field(line, separator));
@@ -82,8 +82,6 @@ std::optional<Aftermath> parse_aftermath(std::string_view line) {
   }
   return read;
 }
-
-}  // namespace
 
 bool ProgressFile::open(const std::string& path, std::uint64_t build, std::string& why) {
   const std::string text = read_file(path);
@@ -142,7 +140,7 @@ void ProgressFile::add(std::string_view scenario, std::span<const Fault> faults)
 }
 
 void ProgressFile::add_aftermath(const Aftermath& aftermath) {
-  append(aftermath_key, line_of(aftermath));
+  append(aftermath_key, to_text(aftermath));
 }
 
 void ProgressFile::add_reached(std::string_view name) {

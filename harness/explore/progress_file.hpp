@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -27,6 +28,11 @@ struct Aftermath {
 
   bool operator==(const Aftermath&) const = default;
 };
+
+/// "family/a_sentence<tab>root/open(a)#1 fail_once EIO<tab>root/close(a)#1<tab>1a2b came waited".
+std::string to_text(const Aftermath& aftermath);
+/// The fields that matter to plans; nothing for any other text.
+std::optional<Aftermath> parse_aftermath(std::string_view text);
 
 class ProgressFile {
  public:

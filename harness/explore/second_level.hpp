@@ -54,6 +54,14 @@ std::string text_of(std::span<const Fault> faults);
 
 class SecondLevel {
  public:
+  /// The crossing that represents a moment: of all that were added the one with the smallest draw.
+  struct Drawn {
+    std::uint64_t draw = ~std::uint64_t{0};
+    std::size_t scenario = 0;
+    Fault first;
+    Crossing crossing;
+  };
+
   SecondLevel(std::span<const ScenarioMatrix> first_level, std::uint64_t seed);
 
   /// The crossings of a run of the scenario after `first` was injected. Returns those crossings
@@ -63,18 +71,11 @@ class SecondLevel {
                             std::span<const Crossing> after);
   /// The number of moments that only such runs have.
   std::size_t moments() const noexcept { return drawn_.size(); }
+  const std::map<Moment, Drawn>& drawn() const noexcept { return drawn_; }
   /// Sorted, without duplicates.
   std::vector<Pair> pairs() const;
 
  private:
-  /// The crossing that represents a moment: of all that were added the one with the smallest draw.
-  struct Drawn {
-    std::uint64_t draw = ~std::uint64_t{0};
-    std::size_t scenario = 0;
-    Fault first;
-    Crossing crossing;
-  };
-
   std::uint64_t seed_;
   std::set<Moment> clean_;
   std::map<Moment, Drawn> drawn_;

@@ -249,13 +249,12 @@ std::string text_of_random_pairs(const CampaignResults& results) {
 
 /// Nothing if no scenario has parameters.
 std::string text_of_parameters(const CampaignResults& results) {
-  const Count& values = results.drawn_values;
-  if (values.total == 0) {
+  if (results.values_to_draw == 0) {
     return {};
   }
   return fmt::format("  parameters: {} of {} values other than the usual ones drawn, in {} runs\n",
-                     values.executed,
-                     values.total,
+                     results.drawn_values.size(),
+                     results.values_to_draw,
                      results.runs_with_drawn_values);
 }
 

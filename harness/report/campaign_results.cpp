@@ -99,6 +99,15 @@ void OracleReport::add(const Look& look) {
   }
 }
 
+void OracleReport::add(const OracleReport& other) {
+  judged += other.judged;
+  looked += other.looked;
+  filled += other.filled;
+  for (std::size_t at = 0; at < waived.size(); ++at) {
+    waived[at] += other.waived[at];
+  }
+}
+
 std::size_t OracleReport::waived_in_all() const noexcept {
   return std::accumulate(waived.begin() + 1, waived.end(), std::size_t{0});
 }

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "harness/platform/named_enum.hpp"
 #include "harness/report/counts.hpp"
 #include "harness/report/report.hpp"
 #include "harness/scenario/look.hpp"
@@ -27,6 +29,7 @@ struct ScenarioReport {
   std::vector<std::string> rows;
   std::string outside_matrix = {};  ///< Why it is outside; empty if it is not.
   std::size_t sites = 0;            ///< of its clean run
+  std::uint64_t plan = 0;           ///< A hash of the faults that all shards execute
   Count matrix = {};
   std::size_t runs = 0;
   std::size_t violations = 0;
@@ -52,6 +55,7 @@ struct OracleReport {
   std::array<std::size_t, names_of(Waiver()).size()> waived = {};
 
   void add(const Look& look);
+  void add(const OracleReport& other);
   std::size_t waived_in_all() const noexcept;
 };
 
@@ -71,16 +75,22 @@ struct ProbeReport {
 };
 
 /// The consequence of a probe that no run saw.
-enum class ProbeDemand : std::uint8_t {
-  counted,   ///< Nothing: most scenarios were left out.
-  listed,    ///< It is listed.
-  required,  ///< A campaign that has done everything else is incomplete.
-};
+LASTREF_NAMED_ENUM(ProbeDemand,
+                   (counted, "counted"),     ///< Nothing: most scenarios were left out.
+                   (listed, "listed"),       ///< It is listed.
+                   (required, "required"));  ///< Without it, a complete campaign is incomplete.
 
 /// A planned fault that was never injected: its run did not reach its site.
 struct Missed {
   std::string scenario;
   std::string fault;
+};
+
+/// What merging needs to know of the second level of a shard.
+struct SecondLevelOfShard {
+  MatrixCount known_plans;
+  std::vector<std::string> aftermaths;  ///< That it follows from, as a progress file has them
+  std::set<std::string> not_executed;   ///< Likewise, of the pairs that were planned
 };
 
 struct CampaignResults {
@@ -95,7 +105,8 @@ struct CampaignResults {
   std::size_t random_runs = 0;  ///< Random orders, and pairs of faults.
   /// Those in which a parameter had a drawn value other than the usual one;
   std::size_t runs_with_drawn_values = 0;
-  Count drawn_values = {};  ///< and such values of all scenarios, and the ones that were drawn.
+  std::size_t values_to_draw = 0;           ///< such values of all scenarios,
+  std::set<std::string> drawn_values = {};  ///< and the ones that were drawn.
   /// Further clean runs, which show the possible results of runs with benign faults.
   std::size_t runs_to_compare = 0;
   /// The pairs among the random runs that were drawn from the matrix, and those of which both
@@ -118,7 +129,8 @@ struct CampaignResults {
   MatrixCount second_level;            ///< Faults that only runs with another fault reach, and
                                        ///< known plans
   std::size_t second_level_whole = 0;  ///< The number drawn from, without known plans
-  std::size_t kills_in_ambient = 0;    ///< Of each scenario in each ambient, if it has that many
+  SecondLevelOfShard second_level_of_shard = {};
+  std::size_t kills_in_ambient = 0;  ///< Of each scenario in each ambient, if it has that many
   std::vector<AmbientReport> ambients;
   std::vector<OracleReport> oracles;
   std::vector<Missed> missed;

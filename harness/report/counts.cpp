@@ -9,6 +9,11 @@ std::string_view column_of(const Fault& fault) noexcept {
   return fault.whole_tree ? "kill_whole_tree" : name_of(fault.kind);
 }
 
+void Count::add(const Count& other) noexcept {
+  total += other.total;
+  executed += other.executed;
+}
+
 void MatrixCount::plan(const Fault& fault) {
   ++all.total;
   ++by_role[std::string(base_of(fault.site.role))].total;
@@ -19,6 +24,16 @@ void MatrixCount::execute(const Fault& fault) {
   ++all.executed;
   ++by_role[std::string(base_of(fault.site.role))].executed;
   ++by_fault[std::string(column_of(fault))].executed;
+}
+
+void MatrixCount::add(const MatrixCount& other) {
+  all.add(other.all);
+  for (const auto& [role, count] : other.by_role) {
+    by_role[role].add(count);
+  }
+  for (const auto& [fault, count] : other.by_fault) {
+    by_fault[fault].add(count);
+  }
 }
 
 }  // namespace lastref::harness

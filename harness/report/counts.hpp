@@ -16,6 +16,7 @@ struct Count {
   std::size_t total = 0;
   std::size_t executed = 0;
 
+  void add(const Count& other) noexcept;
   bool operator==(const Count&) const = default;
 };
 
@@ -30,6 +31,7 @@ struct MatrixCount {
 
   void plan(const Fault& fault);
   void execute(const Fault& fault);
+  void add(const MatrixCount& other);
   bool operator==(const MatrixCount&) const = default;
 };
 
