@@ -141,6 +141,10 @@ CLI::App* add_gate(CLI::App& app, GateOptions& options) {
   verb->add_option(
           "--resume", options.resume, "Continue where the gate that wrote this file stopped")
       ->type_name("FILE");
+  add_shard(*verb, options.shard, "Run only this part of the gate");
+  verb->add_option("--output", options.output, "New folder for the results; lastref merge reads it")
+      ->type_name("FOLDER")
+      ->excludes("--first");
   add_parameters(*verb, options);
   return verb;
 }
@@ -270,7 +274,8 @@ CLI::App* add_list(CLI::App& app, ListOptions& options) {
 
 CLI::App* add_merge(CLI::App& app, MergeOptions& options) {
   CLI::App* verb = app.add_subcommand(
-      "merge", "One report on the folders that the shards of a sweep or suite wrote with --output");
+      "merge",
+      "One report on the folders that the shards of a gate, sweep or suite wrote with --output");
   verb->add_option("folders", options.folders, "The folders")->required();
   add_report_files(*verb, options.files);
   return verb;
@@ -540,7 +545,7 @@ CommandLine::CommandLine() : grammar_(std::make_unique<Grammar>()) {
   grammar_->offer(add_list, work);
   grammar_->offer(add_replay, {Exit::clean, Exit::violation, Exit::unusable, Exit::does_not_apply});
   grammar_->offer(add_run, search);
-  grammar_->offer(add_merge, search);
+  grammar_->offer(add_merge, campaign);
   grammar_->offer(add_stress, search);
   grammar_->offer(add_sweep, {Exit::clean, Exit::unusable, Exit::incomplete});
   grammar_->offer(add_tracker, work);

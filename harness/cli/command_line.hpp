@@ -63,6 +63,8 @@ struct GateOptions {
   bool first = false;
   ReportFiles files;
   std::string resume;
+  std::string shard;   ///< "2/8": only this part; empty: all
+  std::string output;  ///< The folder of its results, for merging
   std::uint64_t seed = 1;
   std::optional<std::uint64_t> random_runs;  ///< Maximum; none: the usual number.
   std::optional<std::uint64_t> hunt_runs;    ///< of each scenario; none: the usual number

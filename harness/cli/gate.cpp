@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "harness/choice/shard.hpp"
+#include "harness/cli/gate_folder.hpp"
 #include "harness/cli/interruption.hpp"
 #include "harness/cli/names.hpp"
 #include "harness/cli/report_output.hpp"
@@ -12,6 +14,7 @@
 #include "harness/cli/scenarios.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/explore/campaign.hpp"
+#include "harness/explore/gate_results.hpp"
 #include "harness/explore/hunt.hpp"
 #include "harness/kernel/kernel_world.hpp"
 #include "harness/platform/hash.hpp"
@@ -44,12 +47,13 @@ std::vector<const Scenario*> select(const std::string& pattern, const std::strin
 
 /// Distinguishes builds of the program, and gates that generate different pairs of faults.
 std::uint64_t hash_of_gate(const GateOptions& options, std::string_view world) {
-  return hash_of(fmt::format("{} {} {} {} {} {}",
+  return hash_of(fmt::format("{} {} {} {} {} {} {}",
                              hash_of_build(),
                              world,
                              options.seed,
                              options.scenario,
                              options.row,
+                             options.shard,
                              fmt::join(options.set, " ")));
 }
 
@@ -88,6 +92,8 @@ class Gate {
     campaign_.progress = [&line](const CampaignProgress& progress) { line.show(progress); };
     // Scenarios named by the user run in full.
     campaign_.full = options_.full || !options_.scenario.empty() || !options_.row.empty();
+    // The command line accepts no other text.
+    campaign_.shard = parse_shard(options_.shard).value_or(Shard());
     campaign_.share = options_.share.value_or(usual_share());
     if (options_.set.empty()) {  // Their faults are those of the usual values.
       campaign_.known = known_plans();
@@ -117,26 +123,62 @@ class Gate {
     if (campaign_.budget) {
       campaign_.budget = std::max(*campaign_.budget - searched, 0.0);
     }
-    CampaignResults results = run_campaign(invocation_.worlds.all(), campaign_);
+    GateResults results = {.campaign = run_campaign(invocation_.worlds.all(), campaign_),
+                           .small = small,
+                           .hunt = hunted};
     line.end();
-    if (results.interrupted) {
+    if (results.campaign.interrupted) {
       say_how_to_go_on();
     }
-    results.worlds = invocation_.worlds.report();
-    results.bare_loop_per_second = invocation_.worlds.bare_loops();
-    results.notes = notes_;
-    Report report = report_of(results);
-    report.seconds += searched;
-    if (small) {
-      add_to(report, "small limits", *small);
-    }
-    if (hunted) {
-      add_to(report, *hunted);
-    }
-    write(report);
+    results.campaign.worlds = invocation_.worlds.report();
+    results.campaign.bare_loop_per_second = invocation_.worlds.bare_loops();
+    results.campaign.notes = notes_;
+    finish(std::move(results));
   }
 
  private:
+  /// Without a folder if it was interrupted: the gate that continues needs an empty one.
+  void finish(GateResults results) {
+    Status written;
+    if (!options_.output.empty() && !results.campaign.interrupted) {
+      written = write_gate(options_.output,
+                           {.gate = traits(), .shard = campaign_.shard, .results = results});
+    }
+    if (campaign_.shard.all > 1) {
+      // Only the whole gate reaches everything.
+      results.campaign.all_scenarios = false;
+      results.campaign.probe_demand = ProbeDemand::counted;
+      results.campaign.notes.push_back(fmt::format("shard {} of a gate", options_.shard));
+    }
+    write(report_of(results));
+    if (!written) {
+      invocation_.refuse("gate: " + written.error().subject);
+    }
+  }
+
+  /// What decides which runs the gate makes. Shards with the same traits can be merged.
+  std::vector<GateTrait> traits() const {
+    const auto number = [](const std::optional<std::uint64_t>& given) {
+      return given ? fmt::format("{}", *given) : "";
+    };
+    std::vector<std::string_view> names;
+    std::ranges::transform(campaign_.ambients, std::back_inserter(names), &Ambient::name);
+    return {{.name = "build", .value = build_of_program()},
+            {.name = "--world", .value = std::string(invocation_.worlds.kind())},
+            {.name = "--seed", .value = fmt::format("{}", options_.seed)},
+            {.name = "--scenario", .value = options_.scenario},
+            {.name = "--row", .value = options_.row},
+            {.name = "--set", .value = fmt::format("{}", fmt::join(options_.set, " "))},
+            {.name = "--no-draw", .value = options_.no_draw ? "given" : ""},
+            {.name = "--full", .value = options_.full ? "given" : ""},
+            {.name = "--share", .value = fmt::format("{}", campaign_.share)},
+            {.name = "--only", .value = options_.only},
+            {.name = "--random", .value = number(options_.random_runs)},
+            {.name = "--hunt", .value = number(options_.hunt_runs)},
+            {.name = "--ambient", .value = options_.ambient},
+            {.name = "ambients", .value = fmt::format("{}", fmt::join(names, " "))}};
+  }
+
   void write(const Report& report) {
     output_.write(report, output_.takes_standard_output() ? std::cerr : std::cout, invocation_);
   }
@@ -145,8 +187,9 @@ class Gate {
   /// simulated kernel. No hunt if faults of one kind are wanted, or one ambient.
   std::optional<HuntResults> hunt_first() const {
     HuntOptions hunted;
+    std::size_t number = 0;
     for (const Scenario* each : campaign_.scenarios) {
-      if (is_hunted(*each)) {
+      if (is_hunted(*each) && campaign_.shard.has(number++)) {
         hunted.scenarios.push_back(each);
       }
     }
@@ -272,7 +315,8 @@ class Gate {
   /// Tests the warden like the rest of the harness: by faults that it has to detect. In a child
   /// process, because it watches all children of its process.
   bool warden_works() {
-    if (!campaign_.all_scenarios || invocation_.worlds.kind() == "sim") {
+    if (!campaign_.all_scenarios || invocation_.worlds.kind() == "sim" ||
+        campaign_.shard.number > 1) {
       return true;
     }
     const auto work = [] {
@@ -332,6 +376,12 @@ class Gate {
   bool open_files() {
     if (!output_.open(invocation_)) {
       return false;
+    }
+    if (!options_.output.empty()) {
+      if (const Status made = make_gate_folder(options_.output); !made) {
+        invocation_.refuse("gate: " + made.error().subject);
+        return false;
+      }
     }
     if (options_.resume.empty()) {
       return true;

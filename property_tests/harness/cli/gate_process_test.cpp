@@ -18,9 +18,13 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -266,6 +270,143 @@ TEST_F(GateProcess, says_after_an_interruption_how_far_it_was_and_goes_on_there)
       EXPECT_THAT(said_, HasSubstr("earlier"));
     }
   }
+}
+
+/// What a whole gate and the merged one have to have in common. Each shard has faults of its own
+/// after a fault, so there are more runs in all. In real processes, what a dying tree allocates
+/// differs from run to run, and with it the faults after a fault of any two gates.
+const std::vector<std::string> totals = {"exit",
+                                         "verdict",
+                                         "worlds",
+                                         "scenarios",
+                                         "interrupted",
+                                         "left_out",
+                                         "points_declared",
+                                         "points_reached",
+                                         "points_never_reached",
+                                         "matrix",
+                                         "second_level",
+                                         "share",
+                                         "ambients",
+                                         "seed",
+                                         "violations",
+                                         "violation_groups",
+                                         "violations_total",
+                                         "not_deterministic"};
+
+/// Gates in shards, and a whole one. Each writes the faults that it has executed.
+class GateShards : public GateProcess, public testing::WithParamInterface<const char*> {
+ protected:
+  static bool is_sim() { return GetParam() == std::string_view("sim"); }
+  /// A gate writes NAME.json, NAME.faults and the folder NAME.
+  void run(const std::string& name, int code, const std::string& arguments) {
+    said_.clear();
+    EXPECT_EQ(
+        exit_of(fmt::format("{0} --world {1} --output {2} --json {2}.json --resume {2}.faults",
+                            arguments,
+                            GetParam(),
+                            in_folder(name)),
+                as_it_is),
+        code)
+        << said_;
+  }
+  void merge(const std::string& name, int code, const std::vector<std::string>& folders) {
+    verb_ = "merge";
+    said_.clear();
+    std::string arguments = "--json " + in_folder(name + ".json");
+    for (const std::string& each : folders) {
+      arguments += ' ' + in_folder(each);
+    }
+    EXPECT_EQ(exit_of(arguments, as_it_is), code) << said_;
+    verb_ = "gate";
+  }
+  nlohmann::json json(const std::string& name) const {
+    std::ifstream file(in_folder(name + ".json"));
+    return nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  }
+  /// Those of the first level, or of pairs
+  std::multiset<std::string> faults(const std::string& name, bool in_pairs) const {
+    std::ifstream file(in_folder(name + ".faults"));
+    std::multiset<std::string> all;
+    for (std::string line; std::getline(file, line);) {
+      if (line.starts_with("fault ") && (line.find(", then ") != std::string::npos) == in_pairs) {
+        all.insert(line);
+      }
+    }
+    return all;
+  }
+  void expect_same_totals(const std::string& name, const std::string& other) const {
+    const auto one = json(name);
+    const auto two = json(other);
+    for (const std::string& each : totals) {
+      if (is_sim() || each != "second_level") {
+        EXPECT_EQ(one[each], two[each]) << each;
+      }
+    }
+    ASSERT_EQ(one["scenario_results"].size(), two["scenario_results"].size());
+    for (std::size_t at = 0; at < one["scenario_results"].size(); ++at) {
+      for (const char* each : {"name", "sites", "matrix", "violations"}) {
+        EXPECT_EQ(one["scenario_results"][at][each], two["scenario_results"][at][each]) << each;
+      }
+    }
+  }
+};
+
+TEST_P(GateShards, do_together_what_a_whole_gate_does) {
+  const std::string arguments =
+      "--scenario 'tracker/second_tracker_*' --share 0.05 --random 12 --hunt 5 --worlds 1";
+  run("whole", 0, arguments);
+  std::multiset<std::string> all;
+  std::multiset<std::string> pairs;
+  for (const char* each : {"1", "2"}) {
+    run(each, 0, fmt::format("{} --shard {}/2", arguments, each));
+    all.merge(faults(each, false));
+    pairs.merge(faults(each, true));
+  }
+  EXPECT_FALSE(all.empty());
+  EXPECT_EQ(all, faults("whole", false));
+  EXPECT_EQ(std::set(pairs.begin(), pairs.end()).size(), pairs.size());
+  if (is_sim()) {
+    EXPECT_TRUE(std::ranges::includes(pairs, faults("whole", true)));
+  }
+  merge("merged", 0, {"2", "1"});
+  EXPECT_THAT(said_, HasSubstr("small limits: "));
+  EXPECT_THAT(said_, HasSubstr("hunt: 5 runs of 1 scenarios"));
+  expect_same_totals("whole", "merged");
+  EXPECT_EQ(json("merged")["runs_by_purpose"]["random"],
+            json("whole")["runs_by_purpose"]["random"]);
+  EXPECT_EQ(json("merged")["runs_by_purpose"]["clean"], json("whole")["runs_by_purpose"]["clean"]);
+  merge("again", 0, {"whole"});
+  EXPECT_EQ(json("again"), json("whole"));
+  merge("missing", 2, {"1"});
+  EXPECT_THAT(said_, HasSubstr("missing: shard 2/2"));
+}
+
+TEST_P(GateShards, find_together_what_a_whole_gate_finds) {
+  const std::string arguments = "--scenario canary/always_fails --random 4 --hunt 0 --worlds 1";
+  run("whole", 1, arguments);
+  run("1", 1, arguments + " --shard 1/2");
+  run("2",
+      0,
+      arguments + " --shard 2/2");  // The scenario has only a clean run, of the first shard.
+  merge("merged", 1, {"1", "2"});
+  const auto whole = json("whole");
+  EXPECT_GE(whole["violations_total"], 1U);
+  EXPECT_THAT(whole["violations"].at(0)["replay"].get<std::string>(),
+              HasSubstr("lastref replay canary/always_fails"));
+  expect_same_totals("whole", "merged");
+}
+
+INSTANTIATE_TEST_SUITE_P(Worlds, GateShards, testing::Values("sim", "kernel"));
+
+TEST_F(GateProcess, writes_no_results_if_it_is_interrupted) {
+  start("--scenario 'jobs/two_jobs_*' --output " + in_folder("part"), as_it_is);
+  read_until("matrix");
+  ::kill(pid_, SIGTERM);
+  const int status = wait();
+  ASSERT_TRUE(WIFEXITED(status)) << said_;
+  EXPECT_EQ(WEXITSTATUS(status), 3) << said_;
+  EXPECT_TRUE(fs::is_empty(in_folder("part")));
 }
 
 TEST_F(GateProcess, ends_at_once_at_a_second_signal_and_takes_its_runs_along) {

@@ -39,6 +39,9 @@ RUNS = [
     ('hanging', 'run', 1, ['run', '--timeout', '0.2', '--trace', 'hanging.trace', '--',
                            'sleep', '60']),
     ('gate', 'gate', 1, ['gate', '--world', 'sim', '--random', '1', *CANARY]),
+    ('shard', 'gate', 1, ['gate', '--world', 'sim', '--shard', '1/2', '--output', '1', *CANARY]),
+    ('shard_2', 'gate', 0, ['gate', '--world', 'sim', '--shard', '2/2', '--output', '2', *CANARY]),
+    ('gates', 'gate', 1, ['merge', '1', '2']),
     ('hunt', 'hunt', 1, ['hunt', '--runs', '20', *CANARY]),
 ]
 SWEEPS = [
