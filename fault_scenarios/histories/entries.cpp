@@ -21,11 +21,6 @@ namespace {
 
 using Texts = Cache<std::string, std::string>;
 
-LASTREF_NAMED_ENUM(Party, (process, "process"), (thread, "thread"));
-
-/// What has the operations of a name: a process, or a thread of the root.
-constexpr Parameter<Party> party = {.name = "party", .usual = Party::process};
-
 LASTREF_NAMED_ENUM(Limit,
                    (none, "none"),
                    (evicts_many, "evicts-many"),
@@ -276,7 +271,7 @@ Status play(Stage& stage) {
   bool stays = true;
   if (in_threads) {
     LASTREF_CHECK(
-        carry_out_in_threads(stage, vocabulary(), part.operations(), [&](const auto& each) {
+        carry_out_in_threads(stage, part.operations(), part.others(), [&](const auto& each) {
           static_cast<void>(player.act(each));
         }));
   } else {

@@ -304,7 +304,9 @@ Status root(Stage& stage) {
   {
     Player player(stage, operations, *pool);
     done = carry_out_in_threads(
-        stage, vocabulary(), operations, [&](const auto& each) { player.act(each); });
+        stage, operations, others_in(vocabulary(), operations), [&](const auto& each) {
+          player.act(each);
+        });
   }
   const Status met = must_have_all_workers(stage, *pool);
   return first_failure({done, met, end(stage, pool)});

@@ -269,7 +269,9 @@ Status root(Stage& stage) {
   Player player(stage, operations);
   LASTREF_CHECK(player.begin());
   const Status done = carry_out_in_threads(
-      stage, vocabulary(), operations, [&](const auto& each) { player.act(each); });
+      stage, operations, others_in(vocabulary(), operations), [&](const auto& each) {
+        player.act(each);
+      });
   const Status ended = player.end();
   player.must_leave_nothing();
   return first_failure({done, ended});

@@ -13,6 +13,21 @@ std::string identity_of(const std::string& value) {
   return std::to_string(hash_of(value));
 }
 
+using Copied = std::vector<std::byte>;
+
+std::string text_of(const Copied& value) {
+  return text_of_bytes(value);
+}
+std::string text_of(const CachedBytes& value) {
+  return text_of_bytes(value.bytes);
+}
+
+Result<std::optional<std::string>> as_text(Result<std::optional<Copied>> seen) {
+  return std::move(seen).map([](const std::optional<Copied>& value) {
+    return value ? std::optional(text_of(*value)) : std::nullopt;
+  });
+}
+
 std::string answer(bool said) {
   return said ? "true" : "false";
 }
@@ -63,7 +78,7 @@ Status StageCache::make_naive_cache(std::int64_t length, SlotCacheOptions option
 }
 
 Status StageCache::attach(const std::string& handle, bool is_loaded) {
-  is_loaded_ = is_loaded;
+  is_loaded_ = is_loaded_ || is_loaded;
   return stage_.product().operation("attach a cache", [&]() -> Status {
     LASTREF_TRY(attached, MultiprocessFileCache::attach(stage_.os(), handle));
     many_ = attached.get();
@@ -86,16 +101,19 @@ Result<bool> StageCache::noted(std::string_view operation,
 
 Kept<bool> StageCache::put(std::uint64_t slot, const std::string& value) {
   const std::string asked = name_ + ' ' + std::to_string(slot) + ' ' + identity_of(value);
-  return noted("put", asked, [&] { return cache_->put(slot, os::bytes_of(value)); });
+  return noted(is_closed_ ? "put a lost value" : "put", asked, [&] {
+    return cache_->put(slot, os::bytes_of(value));
+  });
 }
 
 Result<bool> StageCache::put_as_a_copy(std::uint64_t slot, const std::string& value) {
   return cache_->put(slot, os::bytes_of(value));
 }
 
-Result<std::optional<std::string>> StageCache::noted_get(
-    std::uint64_t slot, const std::function<Result<Copied>()>& act) {
-  std::optional<std::string> seen;
+template <typename Bytes>
+Result<std::optional<Bytes>> StageCache::noted_get(
+    std::uint64_t slot, const std::function<Result<std::optional<Bytes>>()>& act) {
+  std::optional<Bytes> seen;
   const std::string asked = name_ + ' ' + std::to_string(slot);
   const char* const operation = is_loaded_ ? "get a loaded value" : "get";
   Status done =
@@ -104,19 +122,23 @@ Result<std::optional<std::string>> StageCache::noted_get(
         if (!found) {
           return std::string("none");
         }
-        seen = text_of_bytes(*found);
-        return identity_of(*seen);
+        seen = std::move(found);
+        return identity_of(text_of(*seen));
       });
-  using Seen = Result<std::optional<std::string>>;
-  return kept(done ? Seen(std::move(seen)) : failure(std::move(done).error()));
+  return kept(done ? Result<std::optional<Bytes>>(std::move(seen))
+                   : failure(std::move(done).error()));
 }
 
 Kept<std::optional<std::string>> StageCache::get(std::uint64_t slot) {
-  return noted_get(slot, [&] { return cache_->get(slot); });
+  return as_text(noted_get<Copied>(slot, [&] { return cache_->get(slot); }));
 }
 
 Kept<std::optional<std::string>> StageCache::get_checked(std::uint64_t slot) {
-  return noted_get(slot, [&] { return cache_->get_checked(slot); });
+  return as_text(noted_get<Copied>(slot, [&] { return cache_->get_checked(slot); }));
+}
+
+Kept<std::optional<CachedBytes>> StageCache::view(std::uint64_t slot) {
+  return noted_get<CachedBytes>(slot, [&] { return cache_->view(slot); });
 }
 
 Kept<bool> StageCache::preserve(const std::string& name, bool overwrite) {
@@ -126,7 +148,9 @@ Kept<bool> StageCache::preserve(const std::string& name, bool overwrite) {
 Kept<bool> StageCache::preload(const std::string& name) {
   // It makes nothing durable: see synced_first.
   Result<bool> loaded = noted("freeze", name_ + " load", [&] { return cache_->preload(name); });
-  is_loaded_ = is_loaded_ || loaded.value_or(false);
+  if (!is_loaded_ && loaded.value_or(false)) {
+    is_loaded_ = true;  // Threads that load through one object have set it before.
+  }
   return loaded;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,10 @@ class StageCache {
   [[nodiscard]] Status make_naive_cache(std::int64_t length, SlotCacheOptions options = {});
   /// `is_loaded` means that the other one has loaded its content.
   [[nodiscard]] Status attach(const std::string& handle, bool is_loaded = false);
+  /// Other threads load its content: values that it has are not judged by its history.
+  void expect_load() noexcept { is_loaded_ = true; }
+  /// Other threads close it: neither are values that it takes.
+  void expect_close() noexcept { is_loaded_ = is_closed_ = true; }
   std::string handle() const { return many_ == nullptr ? "" : many_->handle(); }
 
   // Failures of the following are also in first_failed().
@@ -43,6 +48,8 @@ class StageCache {
   /// The value; empty if there is none.
   Kept<std::optional<std::string>> get(std::uint64_t slot);
   Kept<std::optional<std::string>> get_checked(std::uint64_t slot);
+  /// Recorded as get.
+  Kept<std::optional<CachedBytes>> view(std::uint64_t slot);
   /// Whether a slot has a value.
   bool has(std::uint64_t slot) { return get(slot).value_or(std::nullopt).has_value(); }
   /// The same, not recorded, with its error.
@@ -60,18 +67,20 @@ class StageCache {
   const Status& first_failed() const noexcept { return first_failed_; }
 
  private:
-  using Copied = std::optional<std::vector<std::byte>>;
   using MakeOfOne = decltype(lastref::make_file_cache);
 
   Status make_of_one(std::string_view operation,
                      MakeOfOne* maker,
                      std::int64_t length,
                      SlotCacheOptions options);
-  Result<std::optional<std::string>> noted_get(std::uint64_t slot,
-                                               const std::function<Result<Copied>()>& act);
+  /// `Bytes` has the value, or is one.
+  template <typename Bytes>
+  Result<std::optional<Bytes>> noted_get(std::uint64_t slot,
+                                         const std::function<Result<std::optional<Bytes>>()>& act);
   /// Returns the same Result, and keeps it if it is the first failure.
   template <typename T>
   Result<T> kept(Result<T> result) {
+    const std::lock_guard held(guard_);
     if (!result && first_failed_) {
       try {
         first_failed_ = status_of(result);
@@ -88,8 +97,10 @@ class StageCache {
 
   Stage& stage_;
   std::string name_;
+  bool is_closed_ = false;
   bool is_loaded_ = false;  // Its content was reported by another cache: that is no history of this
                             // one.
+  std::mutex guard_;
   Status first_failed_;
   std::unique_ptr<SlotCache> cache_;
   MultiprocessFileCache* many_ = nullptr;  // the same, if it is one

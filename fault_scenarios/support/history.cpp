@@ -354,8 +354,8 @@ void carry_out(Stage& stage,
 }
 
 Status carry_out_in_threads(Stage& stage,
-                            const Vocabulary& vocabulary,
                             const OperationList& operations,
+                            const std::vector<std::string>& others,
                             const std::function<void(const HistoryOperation&)>& act) {
   const auto run = [&](std::string_view process) {
     carry_out(stage, operations, process, [&](const HistoryOperation& each) {
@@ -365,7 +365,6 @@ Status carry_out_in_threads(Stage& stage,
   };
   Status started = ok();
   std::vector<std::unique_ptr<os::Thread>> threads;
-  const std::vector<std::string> others = others_in(vocabulary, operations);
   for (const std::string& each : others) {
     const Status done = stage.product().operation("start a thread", [&]() -> Status {
       LASTREF_TRY(thread, stage.os().start_thread([&run, &each] {
@@ -381,7 +380,7 @@ Status carry_out_in_threads(Stage& stage,
     }
     started = first_failure({started, done});
   }
-  run(vocabulary.processes.front());
+  run(stage.role());
   for (const auto& each : threads) {
     each->join();
   }

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/platform/named_enum.hpp"
 #include "harness/scenario/scenario.hpp"
 
 namespace lastref::harness {
@@ -41,6 +42,11 @@ struct Vocabulary {
 
   const Verb* verb_named(std::string_view name) const noexcept;
 };
+
+LASTREF_NAMED_ENUM(Party, (process, "process"), (thread, "thread"));
+
+/// What has the operations of a name: a process, or a thread of the root.
+inline constexpr Parameter<Party> party = {.name = "party", .usual = Party::process};
 
 struct HistoryOperation {
   bool is_then = false;
@@ -139,12 +145,12 @@ void carry_out(Stage& stage,
                std::string_view process,
                const std::function<bool(const HistoryOperation&)>& act);
 
-/// Carries out all operations in this process: those of the first process of the vocabulary in this
-/// thread, those of each other one in a thread of its own. Returns when all threads have ended, or
-/// the error of one that could not be started, which then has no operations.
+/// Carries out operations in this process: those of its role in this thread, those of each of
+/// `others` in a thread of its own. Returns when all threads have ended, or the error of one that
+/// could not be started, which then has no operations.
 [[nodiscard]] Status carry_out_in_threads(Stage& stage,
-                                          const Vocabulary& vocabulary,
                                           const OperationList& operations,
+                                          const std::vector<std::string>& others,
                                           const std::function<void(const HistoryOperation&)>& act);
 
 /// Kills another role: no process waits for its operations, or for "a is done", any more.
@@ -168,6 +174,7 @@ class HistoryPart {
   HistoryPart(Stage& stage, const Vocabulary& vocabulary, std::string_view text);
 
   const OperationList& operations() const noexcept { return operations_; }
+  const std::vector<std::string>& others() const noexcept { return others_; }
   bool is_root() const { return stage_.role() == "root"; }
 
   /// The root makes the tree, the others join it.

@@ -1,5 +1,5 @@
-// whole: live and preserved caches. The operations "put", which begin with "<cache> <slot> <hash of
-// the value>", show which values were put.
+// whole: live and preserved caches. The operations "put" and "put a lost value", which begin with
+// "<cache> <slot> <hash of the value>", show which values were put.
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -21,7 +21,8 @@ using Puts = std::set<std::string, std::less<>>;
 Puts puts_of(const Evidence& evidence) {
   Puts puts;
   for (const Record& record : evidence.notable()) {
-    if (record.kind == RecordKind::operation_begin && record.name == "put") {
+    const bool is_put = record.name == "put" || record.name == "put a lost value";
+    if (record.kind == RecordKind::operation_begin && is_put) {
       const std::string_view asked = record.text.view();
       puts.emplace(asked.substr(std::min(asked.find(' ') + 1, asked.size())));
     }

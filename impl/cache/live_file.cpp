@@ -208,15 +208,16 @@ bool LiveFile::is_frozen() noexcept {
   return state != open_to_all;
 }
 
-void LiveFile::freeze() noexcept {
+bool LiveFile::freeze() noexcept {
   os::SharedWord word = frozen_word();
   std::uint64_t state = open_to_all;
-  word.change(state, freezing);
+  const bool is_first = word.change(state, freezing);
   for (std::uint64_t slot = 0; slot < shape_.length; ++slot) {
     std::uint64_t expected = empty;
     slot_word(slot).change(expected, sealed);
   }
   word.store(frozen);
+  return is_first;
 }
 
 Put LiveFile::refuse(std::uint64_t found) noexcept {

@@ -113,8 +113,9 @@ class LiveFile {
 
   /// If true, no put is stored any more, not even one that is under way.
   bool is_frozen() noexcept;
-  /// Closes every empty slot. Takes nanoseconds per slot, once.
-  void freeze() noexcept;
+  /// Closes every empty slot. Takes nanoseconds per slot, once. Returns false if another call has
+  /// frozen the cache, or begun to.
+  bool freeze() noexcept;
 
   /// `slot` is less than the shape's length, as in all methods below.
   ///

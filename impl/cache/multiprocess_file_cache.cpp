@@ -88,7 +88,7 @@ class SharedFileCache final : public MultiprocessFileCache {
                   std::uint64_t length)
       : home_(os, std::move(references), std::move(options)),
         length_(length),
-        is_loading_(os, /*value=*/false),
+        monitor_(os.make_monitor()),
         closing_(os, 0),
         live_(os),
         loaded_(os) {}
@@ -102,6 +102,10 @@ class SharedFileCache final : public MultiprocessFileCache {
     cache::wait_until(home_, [this] {
       return live_.is_idle() && loaded_.is_idle() && closing_.load(std::memory_order_acquire) == 0;
     });
+    if (!home_.is_here()) {
+      // A thread that does not exist here may hold the monitor, and a held one cannot be destroyed.
+      static_cast<void>(monitor_.release());
+    }
   }
 
   /// Called before any other thread has this.
@@ -178,6 +182,7 @@ class SharedFileCache final : public MultiprocessFileCache {
   Result<bool> preserve(const std::string& name, bool overwrite) override {
     return os::within_memory("a cache", [&]() -> Result<bool> {
       LASTREF_CHECK(check_owner("preserve"));
+      const os::MonitorLock held(*monitor_);
       if (const Live live(live_); live) {
         return preserve_all_of(*live, name, overwrite, [&] { live->freeze(); });
       }
@@ -191,16 +196,13 @@ class SharedFileCache final : public MultiprocessFileCache {
   Result<bool> preload(const std::string& name) override {
     return os::within_memory("a cache", [&]() -> Result<bool> {
       LASTREF_CHECK(check_owner("preload"));
+      const os::MonitorLock held(*monitor_);
       const Live live(live_);
-      if (!live || live->is_frozen() || is_loading_.exchange(/*value=*/true)) {
-        home_.report([&] { return "not loaded, because the cache is frozen or closed: " + name; });
+      if (!live || live->is_frozen()) {
+        report_frozen(name);
         return false;
       }
-      auto loaded = os::within_memory("a cache", [&] { return load(name, *live); });
-      if (!loaded || !*loaded) {
-        is_loading_.store(/*value=*/false);
-      }
-      return loaded;
+      return load(name, *live);
     });
   }
 
@@ -297,6 +299,10 @@ class SharedFileCache final : public MultiprocessFileCache {
     });
   }
 
+  void report_frozen(const std::string& name) const {
+    home_.report([&] { return "not loaded, because the cache is frozen or closed: " + name; });
+  }
+
   Result<bool> load(const std::string& name, cache::LiveFile& live) {
     LASTREF_TRY(preserved, home_.find_preserved(name));
     if (!preserved) {
@@ -308,7 +314,10 @@ class SharedFileCache final : public MultiprocessFileCache {
                       cache::Snapshot::load(home_.os(), std::move(preserved->file), length_)));
     std::string its_handle = handle_of_loaded(std::move(preserved->path));
     // Other users of the old file put nothing more into it.
-    live.freeze();
+    if (!live.freeze()) {
+      report_frozen(name);  // By a put that met the limit, in any process.
+      return false;
+    }
     open_loaded(std::move(snapshot), std::move(its_handle));
     if (!live_.shut()) {
       // Another thread has closed the cache meanwhile, and removed the file.
@@ -330,8 +339,8 @@ class SharedFileCache final : public MultiprocessFileCache {
       owned_slot_file_;  // if they are in a file of their own; removed first
   std::string live_handle_;
   std::string loaded_handle_;
-  os::Atomic<bool> is_loading_;
-  os::Atomic<std::uint64_t> closing_;  // calls that remove the files after the last use
+  std::unique_ptr<os::Monitor> monitor_;  ///< Held while the cache is preserved or loaded
+  os::Atomic<std::uint64_t> closing_;     // calls that remove the files after the last use
   // The current contents of the cache: one of the two, or nothing.
   mutable cache::DrainGuard<cache::LiveFile> live_;
   mutable cache::DrainGuard<cache::Snapshot> loaded_;
