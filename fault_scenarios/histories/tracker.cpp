@@ -1,7 +1,9 @@
-// Histories of names in a tree: what processes register, hold, release and forget, with deaths of
-// processes and trackers in between.
+// Histories of names in a tree: what processes or threads register, hold, release and forget, with
+// deaths of processes and trackers in between.
 #include <algorithm>
 #include <map>
+#include <string>
+#include <utility>
 
 #include <lastref/temporary_resources.hpp>
 
@@ -158,25 +160,24 @@ Resource resource_of(const Product& product, const std::string& name) {
   return product.file(name == "y" ? "folder.bin" : name + ".bin");
 }
 
-/// One process of a history.
+/// One process of a history, or one thread.
 class Player {
  public:
-  Player(Stage& stage, const OperationList& all)
-      : stage_(stage), product_(stage.product()), all_(all) {}
+  Player(Stage& stage, const OperationList& all, std::string name)
+      : stage_(stage), product_(stage.product()), all_(all), name_(std::move(name)) {}
 
   /// False if the process is to end.
   bool act(const HistoryOperation& operation) {
     const std::string& verb = operation.verb;
     if (verb == "exit") {
-      return false;
+      return is_thread();
     }
     if (verb == "kill") {
       kill(stage_, all_, operation.object());
     } else if (verb == "join") {
       join();
     } else if (verb == "leave") {
-      product_.leave();
-      mine_.clear();
+      leave();
     } else if (verb == "sweep") {
       check(product_.operation("sweep", [&] { return status_of(sweep(stage_.os(), {})); }));
     } else if (product_.has_client()) {
@@ -198,14 +199,19 @@ class Player {
     }
   }
 
-  /// When no process holds anything any more, and this one is still a member: what was cleaned up
-  /// only at the end of the tree would be left until then.
-  void must_leave_no_object() {
+  void release_all() {
     for (const auto& [name, mine] : mine_) {
-      for (std::uint64_t count = 0; count < mine.registered + mine.held; ++count) {
+      const bool is_known = !is_thread() || !is_in("forget", name);
+      const std::uint64_t counted = is_known ? mine.registered + mine.held : 0;
+      for (std::uint64_t count = 0; count < counted; ++count) {
         check(product_.release(resource_of(product_, name)));
       }
     }
+  }
+
+  /// When no process holds anything any more, and this one is still a member: what was cleaned up
+  /// only at the end of the tree would be left until then.
+  void must_leave_no_object() {
     if (!product_.client().probe() || !product_.client().probe()) {
       return;
     }
@@ -251,6 +257,24 @@ class Player {
     std::size_t counts = 0;
   };
 
+  /// All threads share one client.
+  bool is_thread() const { return stage_.value(party) == Party::thread; }
+
+  /// The references of threads are those of their process. So a thread that released what it does
+  /// not hold, or what another one has forgotten, would take that of another thread.
+  bool may_act_on(const Mine& mine, const HistoryOperation& operation) const {
+    const bool needs_own = operation.verb == "hold" || operation.verb.starts_with("release");
+    return !is_thread() || !needs_own ||
+           (mine.registered > 0 && !is_in("forget", operation.object()));
+  }
+
+  void leave() {
+    if (!is_thread()) {
+      product_.leave();
+      mine_.clear();
+    }
+  }
+
   void join() {
     if (!product_.has_client() && stage_.role() != "root") {
       check_join(product_.join());
@@ -264,6 +288,9 @@ class Player {
     }
     const Resource resource = resource_of(product_, operation.object());
     Mine& mine = mine_[operation.object()];
+    if (!may_act_on(mine, operation)) {
+      return;
+    }
     if (operation.verb == "register") {
       const Status done = product_.register_name(resource);
       check(done);
@@ -320,11 +347,12 @@ class Player {
   }
 
   void unlink(const Resource& resource) {
-    may_fail(
-        product_.operation_with_answer("unlink", to_text(resource), [&]() -> Result<std::string> {
-          LASTREF_CHECK(stage_.os().unlink(resource.name));
-          return std::string();
-        }));
+    // The oracle `stays` reads the name at both ends of the operation.
+    const std::string name = to_text(resource);
+    may_fail(product_.operation_with_answer("unlink", name, [&]() -> Result<std::string> {
+      LASTREF_CHECK(stage_.os().unlink(resource.name));
+      return name;
+    }));
   }
 
   void count(const std::string& name, const Resource& resource, const Mine& mine) {
@@ -333,7 +361,8 @@ class Player {
     for (auto& [each, its] : mine_) {
       its.counts += counts && its.registered + its.held == 0 ? 1U : 0U;
     }
-    if (!counts || mine.was_held || is_in("forget", name)) {
+    const bool may_be_of_another = is_thread() && !is_mine(name);
+    if (!counts || mine.was_held || is_in("forget", name) || may_be_of_another) {
       return;
     }
     std::uint64_t counted = 0;
@@ -356,27 +385,50 @@ class Player {
   bool is_mine(const std::string& name) const {
     return !is_in("forget", name) && !is_in("unlink", name) &&
            std::ranges::none_of(all_, [&](const HistoryOperation& each) {
-             return each.process != stage_.role() && !each.objects.empty() && each.object() == name;
+             return each.process != name_ && !each.objects.empty() && each.object() == name;
            });
   }
 
   Stage& stage_;
   Product& product_;
   const OperationList& all_;
+  const std::string name_;
   std::map<std::string, Mine, std::less<>> mine_;
 };
 
+/// All processes of the history are threads of this one.
+Status play_in_threads(Stage& stage, const HistoryPart& part) {
+  std::map<std::string, Player, std::less<>> players;
+  players.try_emplace(stage.role(), stage, part.operations(), stage.role());
+  for (const std::string& each : part.others()) {
+    players.try_emplace(each, stage, part.operations(), each);
+  }
+  const Status done =
+      carry_out_in_threads(stage, part.operations(), part.others(), [&](const auto& each) {
+        static_cast<void>(players.at(each.process).act(each));
+      });
+  for (auto& [name, player] : players) {
+    player.release_all();
+  }
+  players.begin()->second.must_leave_no_object();
+  return done;
+}
+
 Status play(Stage& stage) {
   const HistoryPart part(stage, vocabulary(), stage.value(history));
-  Player player(stage, part.operations());
+  Player player(stage, part.operations(), stage.role());
   const Status entered = part.enter();
   player.check_join(entered);
   if (!entered) {
     return ok();
   }
+  if (stage.value(party) == Party::thread) {
+    return play_in_threads(stage, part);
+  }
   const bool stays = part.play(player);
   if (part.is_root() && stays) {
     if (part.await_others() && stage.product().has_client()) {
+      player.release_all();
       player.must_leave_no_object();
     }
   } else {
@@ -388,12 +440,13 @@ Status play(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Processes register, hold, release and forget names in any order, while others "
+          "Processes or threads register, hold, release and forget names in any order, while "
+          "others "
           "and trackers die. The counts are right, and no name remains that was not "
           "forgotten.",
       .rows = {"T3", "T5", "T6", "T9", "T11"},
       .roles = {{"root", play}, {"a", play}, {"b", play}, {"c", play}},
-      .parameters = {history},
+      .parameters = {history, party},
       .possible_noise = noise_of_deaths(),
       .failing_operations =
           {"register", "hold", "release", "forget", "make", "unlink", "sweep", "join"},

@@ -189,10 +189,10 @@ void Holdings::forget(const Key& key, const Record& record) {
         raced_takings_.insert(taken);
       }
     }
-    forgetting_[key] = {.resource = key.second, .raced = raced};
+    forgetting_[{key, record.actor}] = {.resource = key.second, .raced = raced};
   }
-  const bool certainly =
-      record.kind == RecordKind::operation_end && record.error == 0 && !forgetting_[key].raced;
+  const bool certainly = record.kind == RecordKind::operation_end && record.error == 0 &&
+                         !forgetting_[{key, record.actor}].raced;
   if (record.kind == RecordKind::operation_end && record.error == 0) {
     heard(key.first);
   }
@@ -206,7 +206,7 @@ void Holdings::forget(const Key& key, const Record& record) {
     }
   }
   if (record.kind == RecordKind::operation_end) {
-    forgetting_.erase(key);
+    forgetting_.erase({key, record.actor});
   }
 }
 
@@ -222,7 +222,7 @@ void Holdings::drop_all(std::uint16_t process, bool certainly) {
     std::erase_if(unfounded_, [&](const auto& each) { return each.first.first == process; });
     std::erase_if(taking_, [&](const auto& each) { return each.first.first == process; });
     for (auto& [key, forgetting] : forgetting_) {
-      forgetting.is_posthumous = forgetting.is_posthumous || key.first == process;
+      forgetting.is_posthumous = forgetting.is_posthumous || key.first.first == process;
     }
   }
 }

@@ -91,7 +91,7 @@ class Holdings {
   std::map<Key, std::int64_t> unfounded_;
   std::map<Key, bool>
       founded_;  ///< hold in progress: whether another process has held the name throughout
-  std::map<Key, Forgetting> forgetting_;
+  std::map<std::pair<Key, std::uint16_t>, Forgetting> forgetting_;  ///< By key and actor
   std::vector<Lifetime> lives_;
   bool was_held_ = false;  ///< since the last check; excludes what is still held
 };

@@ -1,8 +1,8 @@
 // stays: names that were forgotten, or that belong to an outsider, are not removed.
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "harness/oracle/holdings.hpp"
 #include "harness/oracle/leftovers.hpp"
@@ -14,8 +14,9 @@ namespace {
 /// What operations have done with a name.
 struct Given {
   std::set<std::uint16_t> holders;  ///< that have counted it since it was last forgotten
-  std::set<std::uint16_t> taking;   ///< with a register or hold in progress
-  std::set<std::uint16_t> gone;     ///< Holders that have left or died: their cleanup may come.
+  /// Threads of processes, with a register or hold in progress
+  std::set<std::pair<std::uint16_t, std::uint16_t>> taking;
+  std::set<std::uint16_t> gone;  ///< Holders that have left or died: their cleanup may come.
   /// Of holders that took it while another process forgot it, which may have come later: how many
   /// references they have for certain.
   std::map<std::uint16_t, int> certain;
@@ -58,7 +59,7 @@ Judgement stays(const Evidence& evidence) {
                (record.name == "register" || record.name == "hold")) {
       Given& given = all[text];
       given.holders.insert(record.process);
-      given.taking.insert(record.process);
+      given.taking.emplace(record.process, record.actor);
       if (const auto found = given.certain.find(record.process); found != given.certain.end()) {
         ++found->second;
       }
@@ -67,9 +68,10 @@ Judgement stays(const Evidence& evidence) {
       }
     } else if (record.kind == RecordKind::operation_begin && record.name == "forget") {
       Given& given = all[text];
-      std::set<std::uint16_t>& earlier = given.earlier[record.process];
-      std::ranges::set_difference(
-          given.holders, given.taking, std::inserter(earlier, earlier.end()));
+      given.earlier[record.process] = given.holders;
+      for (const auto& [process, actor] : given.taking) {
+        given.earlier[record.process].erase(process);
+      }
     } else if (record.kind == RecordKind::operation_begin &&
                (record.name == "release" || record.name == "unlink")) {
       Given& given = all[text];
@@ -82,7 +84,7 @@ Judgement stays(const Evidence& evidence) {
       all[text].making.insert(record.process);
     } else if (record.kind == RecordKind::operation_end) {
       Given& given = all[text];
-      given.taking.erase(record.process);
+      given.taking.erase({record.process, record.actor});
       const bool is_whole = record.name == "make" && given.making.erase(record.process) > 0;
       if (record.error != 0) {
         continue;
