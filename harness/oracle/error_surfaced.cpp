@@ -67,6 +67,18 @@ bool had_lost_its_client(const Record& failed, std::span<const Record> before) {
   return last != before.rend() && is_fact(*last, fact::died);
 }
 
+/// Whether another sweep had removed the lock of the same cache, which it does last: then no file of
+/// the cache is left that this one could miss.
+bool had_been_swept(const Record& failed, std::span<const Record> before) {
+  const std::string_view path = failed.text.view();
+  const std::string lock = std::string(path.substr(0, path.rfind('.'))) + ".lock";
+  return failed.call == Call::status_at && failed.object.view().starts_with("cache") &&
+         std::ranges::any_of(before, [&](const Record& each) {
+           return each.kind == RecordKind::end && is_removal(each.call) && each.error == 0 &&
+                  each.text == lock;
+         });
+}
+
 /// Whether `later` shows that `failed` was retried successfully on the same object, or that the
 /// object no longer exists.
 bool made_good(const Record& failed, const Record& later) noexcept {
@@ -366,7 +378,8 @@ Judgement error_surfaced(const Evidence& evidence) {
     root_died = root_died || (is_fact(failed, fact::died) && failed.role == "root");
     if (failed.kind != RecordKind::end || !failed.injected || failed.name == allocation_site ||
         !matters(failed, operations) || (is_hired(failed) && root_died) ||
-        had_lost_its_client(failed, evidence.records.first(at))) {
+        had_lost_its_client(failed, evidence.records.first(at)) ||
+        had_been_swept(failed, evidence.records.first(at))) {
       continue;
     }
     const Struck struck = struck_by(evidence, at, operations);
@@ -379,7 +392,8 @@ Judgement error_surfaced(const Evidence& evidence) {
     if (told_of.contains(of)) {
       continue;
     }
-    if (struck.comes_again && (any_notable(struck, is_told) || any_notable(struck, has_spoken))) {
+    if (struck.comes_again && (any_notable(struck, is_told) || any_notable(struck, has_spoken) ||
+                               is_out_of_locations(struck))) {
       told_of.insert(of);
     } else if (!is_answered(struck) && may_be_told(struck)) {
       judgement.findings.push_back(unheard(failed));
