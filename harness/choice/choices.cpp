@@ -11,6 +11,10 @@ namespace {
 /// The probability of a change is one in this many answers.
 constexpr std::uint64_t change_one_in = 8;
 
+/// So many usual answers are shown one by one, more by their number.
+constexpr std::size_t shown_zeros_max = 2;
+constexpr std::size_t answers_max = 1'000'000;
+
 /// The first worthwhile answer from `from` on; `options` if there is none.
 std::uint32_t next_worthwhile(std::uint32_t from, std::uint32_t options, std::uint64_t worthwhile) {
   while (from < options && from < 64 && (worthwhile >> from & 1U) == 0) {
@@ -290,13 +294,17 @@ std::uint32_t answer_of(std::optional<std::uint32_t> given,
 }
 
 std::string to_text(std::span<const std::uint32_t> answers) {
-  while (!answers.empty() && answers.back() == 0) {
-    answers = answers.first(answers.size() - 1);
-  }
   std::string text;
-  for (const std::uint32_t answer : answers) {
+  for (std::size_t at = 0; at < answers.size();) {
+    const auto rest = answers.subspan(at);
+    const auto usual = static_cast<std::size_t>(
+        std::ranges::find_if(rest, [](std::uint32_t each) { return each != 0; }) - rest.begin());
+    if (usual == rest.size()) {
+      break;
+    }
     text += text.empty() ? "" : ".";
-    text += std::to_string(answer);
+    text += usual > shown_zeros_max ? '+' + std::to_string(usual) : std::to_string(answers[at]);
+    at += usual > shown_zeros_max ? usual : 1;
   }
   return text;
 }
@@ -304,12 +312,14 @@ std::string to_text(std::span<const std::uint32_t> answers) {
 std::optional<std::vector<std::uint32_t>> parse_choices(std::string_view text) {
   std::vector<std::uint32_t> answers;
   while (!text.empty()) {
-    std::uint32_t answer = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), answer);
-    if (error != std::errc{}) {
+    const bool is_count = text.front() == '+';
+    text.remove_prefix(is_count ? 1 : 0);
+    std::uint32_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || (is_count && number > answers_max - answers.size())) {
       return std::nullopt;
     }
-    answers.push_back(answer);
+    answers.resize(answers.size() + (is_count ? number : 1), is_count ? 0 : number);
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     if (text.empty()) {
       break;
@@ -319,7 +329,7 @@ std::optional<std::vector<std::uint32_t>> parse_choices(std::string_view text) {
     }
     text.remove_prefix(1);
   }
-  return answers;
+  return answers.size() > answers_max ? std::nullopt : std::optional(std::move(answers));
 }
 
 }  // namespace lastref::harness

@@ -222,7 +222,8 @@ std::uint32_t answer_of(std::optional<std::uint32_t> given,
                         std::uint32_t options,
                         bool mostly_stays) noexcept;
 
-/// "0.2.1.1.0", and back. Zeros at the end are omitted, because they are the usual answers.
+/// "2.1.+44.1", and back: each answer, or how many usual ones, which are zeros, follow each other.
+/// Those at the end are omitted. None for another text, and for one of more than a million answers.
 std::string to_text(std::span<const std::uint32_t> answers);
 std::optional<std::vector<std::uint32_t>> parse_choices(std::string_view text);
 

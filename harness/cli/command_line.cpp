@@ -289,7 +289,9 @@ CLI::App* add_replay(CLI::App& app, ReplayOptions& options) {
       ->expected(1)
       ->take_all();
   verb->add_option(
-          "--choices", options.choices, "Schedule: which actor continues, answer by answer: 1.0.2")
+          "--choices",
+          options.choices,
+          "Schedule: which actor continues, answer by answer; +44 is 44 usual ones: 2.+44.1")
       ->type_name("LIST");
   CLI::Option* seed =
       verb->add_option("--seed", options.seed, "Seed of the answers after the end of the list")

@@ -95,7 +95,7 @@ class Replay {
     const auto choices = parse_choices(options_.choices);
     if (!choices) {
       invocation_.refuse(
-          fmt::format("--choices {}: not a list of answers such as 1.0.2", options_.choices));
+          fmt::format("--choices {}: not a list of answers such as 2.+44.1", options_.choices));
       return false;
     }
     plan_.choices = *choices;

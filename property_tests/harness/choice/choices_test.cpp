@@ -139,5 +139,16 @@ TEST(Choices, are_a_text_that_reads_back) {
   EXPECT_FALSE(parse_choices("x"));
 }
 
+TEST(Choices, are_a_text_that_counts_usual_answers) {
+  const std::vector<std::uint32_t> answers = {0, 0, 0, 0, 2, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 0};
+  EXPECT_EQ(to_text(answers), "+4.2.0.0.1.+3.3");
+  EXPECT_EQ(parse_choices("+4.2.0.0.1.+3.3"), std::vector(answers.begin(), answers.end() - 4));
+  EXPECT_EQ(parse_choices("0.0.0.0.2.0.0.1.0.0.0.3"), parse_choices("+4.2.+2.1.+3.3"));
+  EXPECT_FALSE(parse_choices("+"));
+  EXPECT_FALSE(parse_choices("+-1"));
+  EXPECT_FALSE(parse_choices("+1000001"));
+  EXPECT_FALSE(parse_choices("+600000.+600000"));
+}
+
 }  // namespace
 }  // namespace lastref::harness
