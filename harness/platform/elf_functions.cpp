@@ -28,7 +28,8 @@ std::optional<std::uint64_t> offset_of(Elf* elf, std::uint64_t address) {
 
 void for_each_in(Elf* elf,
                  Elf_Scn* section,
-                 const std::function<void(const ElfFunction& function)>& take) {
+                 unsigned char type,
+                 const std::function<void(const ElfFunction& symbol)>& take) {
   GElf_Shdr header;
   if (gelf_getshdr(section, &header) == nullptr ||
       (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM)) {
@@ -39,7 +40,7 @@ void for_each_in(Elf* elf,
   for (std::size_t at = 0; data != nullptr && at < entries; ++at) {
     GElf_Sym symbol;
     if (gelf_getsym(data, static_cast<int>(at), &symbol) == nullptr ||
-        GELF_ST_TYPE(symbol.st_info) != STT_FUNC) {
+        GELF_ST_TYPE(symbol.st_info) != type) {
       continue;
     }
     const char* const name = elf_strptr(elf, header.sh_link, symbol.st_name);
@@ -53,19 +54,39 @@ void for_each_in(Elf* elf,
   }
 }
 
+void for_each_symbol(int descriptor,
+                     unsigned char type,
+                     const std::function<void(const ElfFunction& symbol)>& take) {
+  if (elf_version(EV_CURRENT) == EV_NONE) {
+    return;
+  }
+  Elf* const elf = elf_begin(descriptor, ELF_C_READ, nullptr);
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    for_each_in(elf, section, type, take);
+  }
+  elf_end(elf);
+}
+
 }  // namespace
 
 void for_each_function(const std::string& file,
                        const std::function<void(const ElfFunction& function)>& take) {
-  const UniqueFd descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!descriptor || elf_version(EV_CURRENT) == EV_NONE) {
-    return;
+  if (const UniqueFd descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC)); descriptor) {
+    for_each_function(descriptor.get(), take);
   }
-  Elf* const elf = elf_begin(descriptor.get(), ELF_C_READ, nullptr);
-  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
-    for_each_in(elf, section, take);
-  }
-  elf_end(elf);
+}
+
+void for_each_function(int descriptor,
+                       const std::function<void(const ElfFunction& function)>& take) {
+  for_each_symbol(descriptor, STT_FUNC, take);
+}
+
+std::optional<std::uint64_t> address_of_object(int descriptor, std::string_view name) {
+  std::optional<std::uint64_t> address;
+  for_each_symbol(descriptor, STT_OBJECT, [&](const ElfFunction& symbol) {
+    address = symbol.name == name ? symbol.address : address;
+  });
+  return address;
 }
 
 }  // namespace lastref::harness

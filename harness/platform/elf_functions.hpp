@@ -1,8 +1,9 @@
-// elf_functions: the functions that an ELF file has symbols of.
+// elf_functions: the functions and objects that an ELF file has symbols of.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,5 +21,12 @@ struct ElfFunction {
 /// in both tables.
 void for_each_function(const std::string& file,
                        const std::function<void(const ElfFunction& function)>& take);
+/// The same of an open file
+void for_each_function(int descriptor,
+                       const std::function<void(const ElfFunction& function)>& take);
+
+/// The address in memory, before relocation, of an object of an open file; absent: it has no such
+/// symbol.
+std::optional<std::uint64_t> address_of_object(int descriptor, std::string_view name);
 
 }  // namespace lastref::harness

@@ -109,7 +109,7 @@ std::vector<Mapping> mappings_in(std::string_view text) {
     each.begin = number_in<std::uint64_t>(next_word('-'), 16).value_or(0);
     each.end = number_in<std::uint64_t>(next_word(' '), 16).value_or(0);
     each.rights = next_word(' ');
-    next_word(' ');  // The offset
+    each.offset = number_in<std::uint64_t>(next_word(' '), 16).value_or(0);
     next_word(' ');  // The device
     each.inode = number_in<std::uint64_t>(next_word(' ')).value_or(0);
     each.path = line.substr(std::min(line.find_first_not_of(' '), line.size()));

@@ -48,7 +48,8 @@ struct Mapping {
 
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  std::string_view rights;  ///< "rw-s"
+  std::string_view rights;   ///< "rw-s"
+  std::uint64_t offset = 0;  ///< of `begin` in the file
   std::uint64_t inode = 0;
   std::string_view path;  ///< Ends in `removed` if the file has lost its name.
 };
