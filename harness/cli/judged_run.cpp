@@ -201,7 +201,8 @@ std::string JudgedRun::list_text() const {
                         each.words.size() > words_max ? "..." : "");
   }
   for (const warden::Point& each : points.all) {
-    text += fmt::format("call    {}\n", each.to_text());
+    text += fmt::format(
+        "call    {}{}\n", each.to_text(), each.site.shown.empty() ? "" : "  at " + each.site.shown);
   }
   if (!points.difference.empty()) {
     text += fmt::format("differs {}\n", points.difference);
@@ -446,6 +447,8 @@ Json fields_of(const JudgedRun& run, const std::string& again) {
           {"role", each.role}, {"call", each.call}, {"object", each.object}, {"k", each.k}};
       point["errors"] =
           list_of(each.errors, [](int error) -> Json { return name_of_error(error); });
+      point["at"] = each.site.shown;
+      point["site"] = each.site.frames;
       return point;
     });
     json["difference"] = run.points.difference;

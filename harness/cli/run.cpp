@@ -152,6 +152,7 @@ class Run {
     watch_.command = options_.command;
     watch_.takes_unlikely = options_.unlikely;
     watch_.wants_calls = options_.list || wants_timeline(options_);
+    watch_.wants_sites = options_.list;
     watch_.also = options_.also;
     watch_.grace = milliseconds_of(options_.grace);
     watch_.server = {.ready = options_.ready, .work = options_.work, .rounds = options_.rounds};

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "harness/platform/unique_fd.hpp"
+#include "harness/warden/call_sites.hpp"
 #include "harness/warden/notifier.hpp"
 #include "harness/warden/proc_inspect.hpp"
 #include "harness/warden/process_names.hpp"
@@ -35,6 +36,7 @@ struct CallSeen {
   std::vector<std::size_t> faults = {};  ///< Those that were injected
   int thread = 0;
   double seconds = 0;  ///< Since the start of the program
+  Site site = {};      ///< If it was wanted
 };
 
 /// A call that stops, and all that is known about it.

@@ -134,6 +134,7 @@ tl::expected<Notification, int> Notifier::receive() noexcept {
   Notification notification{.id = got.id,
                             .thread = static_cast<int>(got.pid),
                             .number = got.data.nr,
+                            .instruction = got.data.instruction_pointer,
                             .is_foreign = got.data.arch != own_kind ||
                                           (static_cast<unsigned>(got.data.nr) & x32_bit) != 0};
   notification.gone_before = last_id_ ? got.id - *last_id_ - 1 : 0;

@@ -35,8 +35,9 @@ int take_filter(const Filter& filter) noexcept;
 
 struct Notification {
   std::uint64_t id = 0;
-  int thread = 0;  ///< The thread's number, as the supervisor sees it.
-  int number = 0;  ///< The number of the call
+  int thread = 0;                 ///< The thread's number, as the supervisor sees it.
+  int number = 0;                 ///< The number of the call
+  std::uint64_t instruction = 0;  ///< The address of the one after the call
   /// The call belongs to another ABI, such as the 32-bit calls.
   bool is_foreign = false;
   /// Calls that stopped between the previously received one and this one, and had vanished when we

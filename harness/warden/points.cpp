@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -131,6 +132,13 @@ class NameMatcher {
   std::map<std::string, std::string> known_;
 };
 
+/// With the role and the call
+using SiteOfCall = std::tuple<std::string_view, std::string_view, std::vector<std::string>>;
+
+SiteOfCall site_of(const CallSeen& call) {
+  return {call.role, call.call, call.site.frames};
+}
+
 /// The calls of each process, in order.
 using CallsByRole = std::map<std::string_view, std::vector<const CallSeen*>>;
 
@@ -197,6 +205,8 @@ Points points_of(const std::vector<CallSeen>& run, const std::vector<CallSeen>& 
   Points points;
   const CallsByRole there = by_role(other);
   NameMatcher matcher(run, other);
+  std::set<SiteOfCall> sites;
+  std::ranges::transform(other, std::inserter(sites, sites.end()), site_of);
   std::map<std::string_view, std::size_t> made;  ///< The number of calls of each process so far
   std::set<std::string_view> differs;
   const auto note =
@@ -223,7 +233,8 @@ Points points_of(const std::vector<CallSeen>& run, const std::vector<CallSeen>& 
                           .call = call.call,
                           .object = *std::move(pattern),
                           .k = is_exact ? call.k : 0,
-                          .errors = call.errors});
+                          .errors = call.errors,
+                          .site = sites.contains(site_of(call)) ? call.site : Site()});
   }
   for (const auto& [role, calls] : there) {
     if (const CallSeen* const more = call_of(there, role, made[role])) {

@@ -18,6 +18,7 @@ struct Point {
   std::string object;  ///< A pattern
   std::uint64_t k = 0;
   std::vector<int> errors = {};  ///< Those that can happen there
+  Site site = {};                ///< If a call of the other run has it, too
 
   std::string to_text() const;
 };

@@ -106,6 +106,7 @@ class Watch {
   std::unique_ptr<ProcessNames> roles_;
   FaultInjector injector_;
   Effects effects_;
+  CallSites sites_;
   KeptCalls kept_{options_.may_be_made};
   std::set<std::string> outside_;  ///< What the program was started with
   std::set<int> clocks_;           ///< May have set a clock that cannot be seen from outside
@@ -493,6 +494,7 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
     return;
   }
   const SyscallRow& row = *syscall_numbered(call.number);
+  const int process = who->process;
   const StoppedCall stopped{
       .call = call,
       .row = row,
@@ -518,7 +520,6 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
   const bool is_kept_out = answer == faults.end() && injector_.keeps_out(stopped);
   if (!is_kept_out && (answer == faults.end() || injector_.lets_be_made(*answer))) {
     if (row.effect == Effect::ends) {
-      const int process = who->process;
       roles_->ends(process);
       note_peak_memory(process);
     }
@@ -527,9 +528,10 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
   // The memory of the process is read while its call waits.
   std::vector<int> errors =
       options_.wants_calls ? FaultInjector::errors_at(stopped) : std::vector<int>();
+  Site site = options_.wants_sites ? sites_.of(call, process) : Site();
   const double seconds = seconds_now() - began_at_;  // A fault may delay the call.
   if (answer != faults.end() && injector_.may_end(*answer)) {
-    killed_threads_ += threads_of(who->process).size();
+    killed_threads_ += threads_of(process).size();
     has_signaled_all_ = has_signaled_all_ || injector_.may_end_all(*answer);
   }
   const bool is_answered = is_kept_out || (answer != faults.end() && inject(*answer));
@@ -539,6 +541,7 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
     listed.faults = std::move(injected);
     listed.thread = call.thread;
     listed.seconds = seconds;
+    listed.site = std::move(site);
   }
   if (!is_answered && !notifier_->let_go(call.id)) {
     note_taken_back(call);

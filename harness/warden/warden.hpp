@@ -50,6 +50,7 @@ struct WatchOptions {
   /// Uses the kernel's synchronous wake-ups on one processor. False: as if the kernel had none
   bool may_wake_in_turn = true;
   bool wants_calls = false;
+  bool wants_sites = false;            ///< Of these calls; it takes time.
   std::vector<std::string> also = {};  ///< Calls that are watched even if they are frequent
   /// Holds calls back for any length of time; absent: holds none.
   MayBeMade may_be_made = {};
