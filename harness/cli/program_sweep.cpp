@@ -209,6 +209,11 @@ class OneSweep final : public ProgramSweep {
     if (options_.sample) {
       chosen_ = warden::draw_cells(plan_, std::move(chosen_), *options_.sample, options_.seed);
     }
+    // The program probably treats repeats as it treats what they repeat.
+    repeats_ = warden::repeats_in(plan_, chosen_);
+    std::stable_partition(chosen_.begin(), chosen_.end(), [this](std::size_t cell) {
+      return !repeats_.contains(cell);
+    });
   }
 
   /// Private folders without contents, and without a size of their own
@@ -293,6 +298,14 @@ class OneSweep final : public ProgramSweep {
     return errors;
   }
 
+  static warden::Site site_in(const Json& point) {
+    warden::Site site{.frames = {}, .shown = text_of(point, "at")};
+    for (const Json& each : list_of(point, "site")) {
+      site.frames.push_back(each.is_string() ? each.get<std::string>() : "");
+    }
+    return site;
+  }
+
   static std::vector<warden::Point> points_in(const SweptRun& run) {
     std::vector<warden::Point> points;
     for (const Json& each : list_of(run.report, "calls")) {
@@ -305,7 +318,8 @@ class OneSweep final : public ProgramSweep {
                           .call = row->name,
                           .object = text_of(each, "object"),
                           .k = each["k"].get<std::uint64_t>(),
-                          .errors = errors_in(each)});
+                          .errors = errors_in(each),
+                          .site = site_in(each)});
       }
     }
     return points;
@@ -366,6 +380,11 @@ class OneSweep final : public ProgramSweep {
                     counted(chosen_.size(), "fault"),
                     is_part ? fmt::format(" of {}", program_.cells.size()) : "",
                     options_.sample ? fmt::format(" drawn by seed {}", options_.seed) : "");
+    if (!repeats_.empty()) {
+      text += fmt::format("{}; {} at further points of these sites come last\n",
+                          counted(plan_.distinct_sites, "call site"),
+                          counted(repeats_.size(), "fault"));
+    }
     for (const auto& [reason, count] : plan_.left_out) {
       text += fmt::format("left out: {} of {}\n", counted(count, "point"), reason);
     }
@@ -529,8 +548,10 @@ class OneSweep final : public ProgramSweep {
     report.verdict += Interruption::happened() ? "; interrupted" : "";
     report.seconds = seconds;
     report.cases.front().seconds = seconds;
-    Json fields = {
-        {"command", options_.command}, {"points", plan_.points}, {"left_out", plan_.left_out}};
+    Json fields = {{"command", options_.command},
+                   {"points", plan_.points},
+                   {"sites", plan_.distinct_sites},
+                   {"left_out", plan_.left_out}};
     fields.update(*report.fields);
     fields["seconds"] = seconds;
     if (!timelines_.empty()) {
@@ -548,7 +569,8 @@ class OneSweep final : public ProgramSweep {
   std::uint64_t peak_memory_ = 0;      ///< Of the first clean run, in bytes
   std::vector<std::string> products_;  ///< That must be as in a clean run
   warden::SweepPlan plan_;
-  std::vector<std::size_t> chosen_;  ///< Cells
+  std::vector<std::size_t> chosen_;  ///< Cells, as they are tried
+  std::set<std::size_t> repeats_;    ///< Of them
   double started_ = 0;
   double planned_ = 0;
   std::optional<double> end_;

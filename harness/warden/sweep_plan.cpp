@@ -150,13 +150,58 @@ std::vector<std::string> SweepPlan::texts() const {
   return texts;
 }
 
+namespace {
+
+/// Numbers for the sites of calls, as a process makes them. A site that is not known is one alone.
+class SiteNumbers {
+ public:
+  std::size_t of(const Point& point) {
+    const std::vector<std::string>& frames = point.site.frames;
+    const auto number = numbers_.size() + unknown_;
+    if (frames.empty()) {
+      ++unknown_;
+      return number;
+    }
+    return numbers_.try_emplace({point.role, point.call, frames}, number).first->second;
+  }
+  std::size_t count() const { return numbers_.size() + unknown_; }
+
+ private:
+  using Key = std::tuple<std::string, std::string_view, std::vector<std::string>>;
+  std::map<Key, std::size_t> numbers_;
+  std::size_t unknown_ = 0;
+};
+
+/// The faults of a point
+struct Column {
+  std::size_t site = 0;
+  std::vector<TreeFault> faults = {};
+};
+
+/// One of each point, then the next one of each
+void add_faults(SweepPlan& plan, const std::vector<Column>& columns) {
+  for (std::size_t row = 0, left = 1; left > 0; ++row) {
+    left = 0;
+    for (const auto& [site, faults] : columns) {
+      if (row < faults.size()) {
+        plan.faults.push_back(faults[row]);
+        plan.sites.push_back(site);
+        ++left;
+      }
+    }
+  }
+}
+
+}  // namespace
+
 SweepPlan plan_sweep(const std::vector<Point>& points, const SweptWorld& world) {
   SweepPlan plan;
   const bool is_alone = std::ranges::none_of(
       points, [&](const Point& each) { return each.role != points.front().role; });
   std::vector<const Point*> chosen;
   std::set<std::tuple<std::string, std::string_view, std::string>> seen;
-  std::vector<std::vector<TreeFault>> columns;
+  std::vector<Column> columns;
+  SiteNumbers sites;
   for (const Point& each : points) {
     if (auto reason = reason_against(each, world.folders)) {
       ++plan.left_out[*std::move(reason)];
@@ -168,27 +213,33 @@ SweepPlan plan_sweep(const std::vector<Point>& points, const SweptWorld& world) 
     }
     ++plan.points;
     chosen.push_back(&each);
-    std::vector<TreeFault>& faults = columns.emplace_back();
+    Column& column = columns.emplace_back();
+    column.site = sites.of(each);
     for (const FaultAction& action : actions_at(each, is_alone)) {
-      faults.push_back({.role = each.role,
-                        .call = std::string(each.call),
-                        .object = each.object.empty() ? "*" : each.object,
-                        .k = each.k,
-                        .last = each.k,
-                        .action = action});
+      column.faults.push_back({.role = each.role,
+                               .call = std::string(each.call),
+                               .object = each.object.empty() ? "*" : each.object,
+                               .k = each.k,
+                               .last = each.k,
+                               .action = action});
     }
   }
-  for (std::size_t row = 0, left = 1; left > 0; ++row) {
-    left = 0;
-    for (const std::vector<TreeFault>& column : columns) {
-      if (row < column.size()) {
-        plan.faults.push_back(column[row]);
-        ++left;
-      }
-    }
-  }
+  plan.distinct_sites = sites.count();
+  add_faults(plan, columns);
   plan.of_whole_runs = world_faults(chosen, world);
   return plan;
+}
+
+std::set<std::size_t> repeats_in(const SweepPlan& plan, const std::vector<std::size_t>& cells) {
+  std::set<std::pair<std::size_t, std::string>> seen;
+  std::set<std::size_t> repeats;
+  for (const std::size_t cell : cells) {
+    const bool is_at_point = cell < plan.faults.size();
+    if (is_at_point && !seen.emplace(plan.sites[cell], to_text(plan.faults[cell].action)).second) {
+      repeats.insert(cell);
+    }
+  }
+  return repeats;
 }
 
 std::vector<std::size_t> draw_cells(const SweepPlan& plan,

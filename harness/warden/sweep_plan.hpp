@@ -4,11 +4,15 @@
 // Most calls of a program are those of its loader, its locale and its end. Faults there say little
 // about the program. Chosen are calls on names below given folders, on pipes and sockets, and those
 // that make processes, threads or descriptors; of equal calls of one process the first.
+//
+// A loop reaches many points at one site. The plan has all of them, so that it is the same in each
+// sweep; only the order in which they are tried depends on sites.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,11 +23,13 @@
 namespace lastref::harness::warden {
 
 struct SweepPlan {
-  /// One of each point, then the next one of each: a sweep that is cut short has tried all points.
+  /// One of each point, then the next one of each
   std::vector<TreeFault> faults;
+  std::vector<std::size_t> sites = {};  ///< Of each of these: the number of its site
   /// World faults; each is the only fault of a run, as those above are.
   std::vector<std::string> of_whole_runs = {};
   std::size_t points = 0;                            ///< Chosen ones
+  std::size_t distinct_sites = 0;                    ///< Of these points, by process and call
   std::map<std::string, std::size_t> left_out = {};  ///< Points, by the reason
 
   /// Its faults as texts: those at points, then those of whole runs.
@@ -43,6 +49,10 @@ struct SweptWorld {
 const std::vector<std::string>& calls_of_sweep();
 
 SweepPlan plan_sweep(const std::vector<Point>& points, const SweptWorld& world);
+
+/// Those of these faults of a plan, given by their numbers, that do what an earlier one does at
+/// another point of the same site. The program treats both in the same way, probably.
+std::set<std::size_t> repeats_in(const SweepPlan& plan, const std::vector<std::size_t>& cells);
 
 /// Draws so many of these faults of a plan, given by their numbers. Each point has one of them
 /// before any has two.

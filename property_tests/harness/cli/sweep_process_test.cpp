@@ -290,6 +290,27 @@ TEST_F(SweepProcess, lists_its_faults_and_tries_each_as_it_is_listed) {
   EXPECT_THAT(said_, HasSubstr("INJECTED       limit nofile=4, during the whole run"));
 }
 
+#if defined(__x86_64__)
+TEST_F(SweepProcess, tries_the_further_points_of_a_loop_last) {
+  ASSERT_EQ(run("run --sweep --list --json listed -- "
+                "sh -c 'for n in 1 2 3; do : > made$n; done; : > other'"),
+            0)
+      << said_;
+  EXPECT_THAT(said_, HasSubstr("faults at further points of these sites come last"));
+  const Json list = Json::parse(folder_.read("listed"))["list"];
+  const auto is_at = [](const std::string& name) {
+    return [name](const Json& fault) {
+      return fault.get<std::string>().find(name) != std::string::npos;
+    };
+  };
+  const auto of_loop = std::find_if(list.begin(), list.end(), is_at("made2"));
+  ASSERT_NE(of_loop, list.end());
+  EXPECT_TRUE(std::none_of(of_loop, list.end(), is_at("made1")));
+  EXPECT_TRUE(std::none_of(of_loop, list.end(), is_at("other")));
+  EXPECT_TRUE(std::none_of(of_loop, list.end(), is_at("limit")));
+}
+#endif
+
 TEST_F(SweepProcess, lists_limits_of_memory_that_a_program_exceeds) {
   folder_.write("hoard", "open F, '>made'; $n = 200 << 20; $x = 'a' x $n; unlink 'made'");
   ASSERT_EQ(run("run --sweep --list -- perl hoard"), 0) << said_;

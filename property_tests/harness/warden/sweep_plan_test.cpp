@@ -7,11 +7,14 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/choice/choices.hpp"
 #include "harness/warden/syscalls.hpp"
 #include "harness/warden/world_fault.hpp"
 
@@ -73,6 +76,63 @@ TEST(SweepPlan, tries_each_point_before_it_tries_one_again) {
     EXPECT_EQ(plan.faults.at(at).call, "openat");
   }
   EXPECT_EQ(plan.faults.at(2).object, "*");
+}
+
+/// The point, with what has led to its call
+Point at(Point point, std::vector<std::string> frames) {
+  point.site.frames = std::move(frames);
+  return point;
+}
+
+std::vector<std::size_t> all_cells_of(const SweepPlan& plan) {
+  std::vector<std::size_t> cells(plan.texts().size());
+  std::iota(cells.begin(), cells.end(), 0);
+  return cells;
+}
+
+TEST(SweepPlan, repeats_what_another_point_of_the_same_site_gets) {
+  const SweepPlan plan = plan_sweep({at(point("root", "openat", "/tmp/1"), {"save", "main"}),
+                                     at(point("root", "openat", "/tmp/2"), {"save", "main"}),
+                                     at(point("root", "openat", "/tmp/3"), {"save", "first"}),
+                                     at(point("root", "unlink", "/tmp/3"), {"save", "main"}),
+                                     at(point("child.1", "openat", "/tmp/1"), {"save", "main"})},
+                                    folders);
+  EXPECT_EQ(plan.points, 5U);
+  EXPECT_EQ(plan.distinct_sites, 4U);
+  const std::set<std::size_t> repeats = repeats_in(plan, all_cells_of(plan));
+  EXPECT_THAT(repeats, SizeIs(plan.faults.size() / plan.points));
+  for (const std::size_t cell : repeats) {
+    EXPECT_EQ(plan.faults.at(cell).object, "/tmp/2");
+  }
+}
+
+TEST(SweepPlan, repeats_nothing_where_sites_are_unknown) {
+  const SweepPlan plan = plan_sweep({point("root", "openat", "/tmp/1"),
+                                     point("root", "openat", "/tmp/2"),
+                                     at(point("root", "openat", "/tmp/3"), {"main"})},
+                                    folders);
+  EXPECT_EQ(plan.distinct_sites, 3U);
+  EXPECT_THAT(repeats_in(plan, all_cells_of(plan)), IsEmpty());
+}
+
+RC_GTEST_PROP(SweepPlan, repeats_only_what_comes_before, (std::uint64_t seed)) {
+  std::vector<Point> points;
+  for (int number = 0; number < 20; ++number) {
+    points.push_back(at(point("root", "openat", "/tmp/" + std::to_string(number)),
+                        {"site " + std::to_string(next_random(seed) % 4)}));
+  }
+  const SweepPlan plan = plan_sweep(points, folders);
+  const auto count = static_cast<std::size_t>(next_random(seed) % 60);
+  const std::vector<std::size_t> cells = draw_cells(plan, all_cells_of(plan), count, seed);
+  const std::set<std::size_t> repeats = repeats_in(plan, cells);
+  std::set<std::pair<std::size_t, std::string>> tried;
+  for (const std::size_t cell : cells) {
+    if (cell < plan.faults.size()) {
+      const bool is_new =
+          tried.emplace(plan.sites.at(cell), to_text(plan.faults.at(cell).action)).second;
+      RC_ASSERT(is_new != repeats.contains(cell));
+    }
+  }
 }
 
 TEST(SweepPlan, has_errors_that_can_happen_and_kills_and_signals) {
