@@ -199,7 +199,7 @@ SweepPlan plan_sweep(const std::vector<Point>& points, const SweptWorld& world) 
   const bool is_alone = std::ranges::none_of(
       points, [&](const Point& each) { return each.role != points.front().role; });
   std::vector<const Point*> chosen;
-  std::set<std::tuple<std::string, std::string_view, std::string>> seen;
+  std::set<std::tuple<std::string, std::string_view, std::string, std::vector<std::string>>> seen;
   std::vector<Column> columns;
   SiteNumbers sites;
   for (const Point& each : points) {
@@ -207,7 +207,7 @@ SweepPlan plan_sweep(const std::vector<Point>& points, const SweptWorld& world) 
       ++plan.left_out[*std::move(reason)];
       continue;
     }
-    if (!seen.emplace(each.role, each.call, each.object).second) {
+    if (!seen.emplace(each.role, each.call, each.object, each.site.frames).second) {
       ++plan.left_out["later calls on the same object"];
       continue;
     }

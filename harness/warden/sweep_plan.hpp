@@ -3,10 +3,7 @@
 //
 // Most calls of a program are those of its loader, its locale and its end. Faults there say little
 // about the program. Chosen are calls on names below given folders, on pipes and sockets, and those
-// that make processes, threads or descriptors; of equal calls of one process the first.
-//
-// A loop reaches many points at one site. The plan has all of them, so that it is the same in each
-// sweep; only the order in which they are tried depends on sites.
+// that make processes, threads or descriptors; of equal calls of one process at one site the first.
 #pragma once
 
 #include <cstddef>

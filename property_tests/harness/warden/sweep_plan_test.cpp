@@ -84,6 +84,18 @@ Point at(Point point, std::vector<std::string> frames) {
   return point;
 }
 
+TEST(SweepPlan, has_the_first_of_equal_calls_at_each_site) {
+  const SweepPlan plan = plan_sweep({at(point("root", "openat", "/tmp/a", 1), {"header"}),
+                                     at(point("root", "openat", "/tmp/a", 2), {"page"}),
+                                     at(point("root", "openat", "/tmp/a", 3), {"page"}),
+                                     at(point("root", "openat", "/tmp/a", 4), {"header"})},
+                                    folders);
+  EXPECT_EQ(plan.points, 2U);
+  EXPECT_EQ(plan.left_out.at("later calls on the same object"), 2U);
+  EXPECT_EQ(plan.faults.at(0).k, 1U);
+  EXPECT_EQ(plan.faults.at(1).k, 2U);
+}
+
 std::vector<std::size_t> all_cells_of(const SweepPlan& plan) {
   std::vector<std::size_t> cells(plan.texts().size());
   std::iota(cells.begin(), cells.end(), 0);
