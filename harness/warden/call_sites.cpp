@@ -9,6 +9,7 @@
 
 #include "harness/platform/proc.hpp"
 #include "harness/warden/python_frames.hpp"
+#include "harness/warden/thread_memory.hpp"
 
 namespace lastref::harness::warden {
 namespace {
@@ -59,11 +60,12 @@ void add(Site& site, const std::string& path, std::string frame) {
 
 Site CallSites::of(const Notification& call, int process) {
   Site site;
-  for (const CodePlace& each : stacks_.of(call, process)) {
+  ThreadMemory memory(call.thread);
+  for (const CodePlace& each : stacks_.of(call, process, memory)) {
     const std::string& path = each.image->path();
     // The interpreter's own functions say nothing about the program.
     const auto python = python_at(each);
-    const auto frames = python ? python_frames(call.thread, *python) : std::vector<PythonFrame>();
+    const auto frames = python ? python_frames(memory, *python) : std::vector<PythonFrame>();
     for (const PythonFrame& frame : frames) {
       add(site,
           frame.file,

@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include "harness/platform/proc.hpp"
-#include "harness/warden/proc_inspect.hpp"
 
 namespace lastref::harness::warden {
 namespace {
@@ -109,7 +108,7 @@ namespace {
 template <typename CodeAt>
 class Walk {
  public:
-  Walk(int thread, const CodeAt& code_at) : thread_(thread), code_at_(code_at) {}
+  Walk(ThreadMemory& memory, const CodeAt& code_at) : memory_(memory), code_at_(code_at) {}
 
   std::vector<CodePlace> from(std::uint64_t instruction, std::uint64_t stack) {
     registers_[return_address] = instruction;
@@ -131,7 +130,7 @@ class Walk {
  private:
   /// Goes on to the caller. False: it is the outermost function, or nothing is known.
   bool step(const CodePlace& at) {
-    const auto rule = rule_at(at);
+    const auto rule = rule_at(at, registers_);
     if (rule && rule->is_outermost) {
       return false;
     }
@@ -147,36 +146,35 @@ class Walk {
     return true;
   }
 
-  std::optional<FrameRule> rule_at(const CodePlace& at) const {
+  std::optional<FrameRule> rule_at(const CodePlace& at, const Registers& registers) const {
     // A call may be the last instruction of a function.
     return at.image->rules().rule_at(
-        at.address - (follows_call_ ? 1 : 0), at.moved, registers_, [this](std::uint64_t address) {
-          std::uint64_t word = 0;
-          return read_memory(thread_, address, &word, sizeof word) == sizeof word
-                     ? std::optional(word)
-                     : std::nullopt;
+        at.address - (follows_call_ ? 1 : 0), at.moved, registers, [this](std::uint64_t address) {
+          return memory_.word(address);
         });
   }
 
   /// Finds the return address of this function on the stack.
-  std::optional<Registers> search(const CodePlace& at, const std::optional<FrameRule>& rule) {
-    std::vector<std::uint64_t> words(searched_bytes / sizeof(std::uint64_t));
-    const std::uint64_t from = *registers_[stack_pointer];
-    const std::int64_t got = read_memory(thread_, from, words.data(), searched_bytes);
-    words.resize(static_cast<std::size_t>(std::max<std::int64_t>(got, 0)) / sizeof words[0]);
+  std::optional<Registers> search(const CodePlace& at, const std::optional<FrameRule>& rule) const {
+    const bool may_be_certain = rule && rule->function;
+    const std::uint64_t begin = *registers_[stack_pointer];
     std::optional<Registers> likely;
     std::size_t candidates = 0;
-    for (std::size_t word = 0; word < words.size() && candidates < candidates_max; ++word) {
-      if (!code_at_(words[word])) {
+    for (std::uint64_t place = begin; place - begin < searched_bytes; place += sizeof place) {
+      const auto word = memory_.word(place);
+      if (!word || candidates == candidates_max || (likely && !may_be_certain)) {
+        break;
+      }
+      if (!code_at_(*word)) {
         continue;
       }
       ++candidates;
-      const Call call = call_before(words[word]);
-      const bool is_its_own = call.target && rule && call.target == rule->function;
+      const Call call = call_before(*word);
+      const bool is_its_own = may_be_certain && call.target == rule->function;
       if (!call.is_there || (likely && !is_its_own)) {
         continue;
       }
-      auto caller = caller_if(from + word * sizeof words[0], words, word, at, rule);
+      auto caller = rule ? caller_by_rule(at, place) : caller_without_rule(place);
       if (caller && is_its_own) {
         return caller;
       }
@@ -185,37 +183,31 @@ class Walk {
     return likely;
   }
 
-  /// The registers if this word is the return address
-  std::optional<Registers> caller_if(std::uint64_t place,
-                                     const std::vector<std::uint64_t>& words,
-                                     std::size_t word,
-                                     const CodePlace& at,
-                                     const std::optional<FrameRule>& rule) {
+  Registers caller_without_rule(std::uint64_t place) const {
     Registers caller;
-    caller[return_address] = words[word];
-    caller[stack_pointer] = place + sizeof(std::uint64_t);
-    if (!rule) {
-      return caller;
-    }
-    // Most functions that need it have saved the caller's next to the return address.
+    caller[return_address] = memory_.word(place);
+    caller[stack_pointer] = place + sizeof place;
+    return caller;
+  }
+
+  /// The registers if the return address is at this place; absent: it cannot be there.
+  std::optional<Registers> caller_by_rule(const CodePlace& at, std::uint64_t place) const {
+    // Most functions that need the frame pointer have saved the caller's next to that address.
     Registers guessed = registers_;
-    guessed[frame_pointer] = place - sizeof(std::uint64_t);
-    std::swap(guessed, registers_);
-    const auto by_rule = rule_at(at);
-    std::swap(guessed, registers_);
-    const bool fits = by_rule && by_rule->caller &&
-                      (*by_rule->caller)[return_address] == words[word] &&
-                      (*by_rule->caller)[stack_pointer] == caller[stack_pointer];
-    return fits ? by_rule->caller : std::nullopt;
+    guessed[frame_pointer] = place - sizeof place;
+    const auto rule = rule_at(at, guessed);
+    const Registers expected = caller_without_rule(place);
+    const bool fits = rule && rule->caller &&
+                      (*rule->caller)[return_address] == expected[return_address] &&
+                      (*rule->caller)[stack_pointer] == expected[stack_pointer];
+    return fits ? rule->caller : std::nullopt;
   }
 
   /// vfork(2) of glibc keeps the return address in a register, and has just taken it from the
   /// stack.
   std::optional<Registers> in_register() const {
-    std::uint64_t word = 0;
-    const std::uint64_t place = *registers_[stack_pointer] - sizeof word;
-    const bool is_read = read_memory(thread_, place, &word, sizeof word) == sizeof word;
-    if (follows_call_ || !is_read || !code_at_(word) || !call_before(word).is_there) {
+    const auto word = memory_.word(*registers_[stack_pointer] - sizeof(std::uint64_t));
+    if (follows_call_ || !word || !code_at_(*word) || !call_before(*word).is_there) {
       return std::nullopt;
     }
     Registers caller = registers_;
@@ -231,8 +223,7 @@ class Walk {
   Call call_before(std::uint64_t after) const {
     Before bytes{};
     std::uint64_t target = 0;
-    if (read_memory(thread_, after - bytes.size(), bytes.data(), bytes.size()) !=
-        static_cast<std::int64_t>(bytes.size())) {
+    if (!memory_.read(after - bytes.size(), bytes.data(), bytes.size())) {
       return {};
     }
     if (is_direct_call(bytes, after, target)) {
@@ -241,7 +232,7 @@ class Walk {
     return {.is_there = is_indirect_call(bytes)};
   }
 
-  int thread_;
+  ThreadMemory& memory_;
   const CodeAt& code_at_;
   Registers registers_;
   bool follows_call_ = false;  ///< Otherwise the instruction is the next one of its function.
@@ -249,7 +240,7 @@ class Walk {
 
 }  // namespace
 
-std::vector<CodePlace> CallStacks::of(const Notification& call, int process) {
+std::vector<CodePlace> CallStacks::of(const Notification& call, int process, ThreadMemory& memory) {
 #if defined(__x86_64__)
   constexpr bool knows_machine = true;
 #else
@@ -268,7 +259,7 @@ std::vector<CodePlace> CallStacks::of(const Notification& call, int process) {
     const Code& code = *std::prev(after);
     return CodePlace{.image = code.image, .address = address - code.moved, .moved = code.moved};
   };
-  return Walk(call.thread, code_at).from(call.instruction, *stack);
+  return Walk(memory, code_at).from(call.instruction, *stack);
 }
 
 }  // namespace lastref::harness::warden

@@ -19,6 +19,7 @@
 #include "harness/platform/frame_rules.hpp"
 #include "harness/warden/notifier.hpp"
 #include "harness/warden/program_image.hpp"
+#include "harness/warden/thread_memory.hpp"
 
 namespace lastref::harness::warden {
 
@@ -33,7 +34,7 @@ class CallStacks {
  public:
   /// The calls that have not returned, the last one first; empty: they cannot be read. It is valid
   /// until the next one is read.
-  std::vector<CodePlace> of(const Notification& call, int process);
+  std::vector<CodePlace> of(const Notification& call, int process, ThreadMemory& memory);
 
  private:
   struct Code {

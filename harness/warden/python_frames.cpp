@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "harness/platform/proc.hpp"
-#include "harness/warden/proc_inspect.hpp"
 
 namespace lastref::harness::warden {
 namespace {
@@ -41,20 +40,19 @@ constexpr std::uint64_t other_text = 72;
 constexpr std::uint64_t wanted_version = 0x030b;
 // A process may overwrite its own structures: lists may be circular, and sizes wrong.
 constexpr std::size_t threads_max = 1024;
-constexpr std::size_t frames_max = 1024;
+constexpr std::size_t frames_max = 256;
 constexpr std::uint64_t text_max = 4096;
 constexpr std::uint64_t table_max = std::uint64_t{1} << 20U;
 
-std::string bytes_at(int thread, std::uint64_t address, std::uint64_t size) {
-  std::string bytes(size, '\0');
-  const std::int64_t got = read_memory(thread, address, bytes.data(), size);
-  return got == static_cast<std::int64_t>(size) ? bytes : "";
+/// 0: not readable
+std::uint64_t word_at(ThreadMemory& memory, std::uint64_t address) {
+  return memory.word(address).value_or(0);
 }
 
 /// A str
-std::string python_text(int thread, std::uint64_t address) {
-  const std::uint64_t length = std::min(word_at(thread, address + size_of_object), text_max);
-  const std::uint64_t state = word_at(thread, address + state_of_text);
+std::string python_text(ThreadMemory& memory, std::uint64_t address) {
+  const std::uint64_t length = std::min(word_at(memory, address + size_of_object), text_max);
+  const std::uint64_t state = word_at(memory, address + state_of_text);
   // interned: 2 bits, kind: 3, compact: 1, ascii: 1
   const std::uint64_t width = state >> 2U & 7U;
   const bool is_ascii = (state >> 6U & 1U) != 0;
@@ -62,7 +60,7 @@ std::string python_text(int thread, std::uint64_t address) {
     return "";
   }
   const std::string bytes =
-      bytes_at(thread, address + (is_ascii ? ascii_text : other_text), length * width);
+      memory.bytes(address + (is_ascii ? ascii_text : other_text), length * width);
   std::string text;
   for (std::size_t at = 0; at < bytes.size(); at += width) {
     const std::string_view one = std::string_view(bytes).substr(at, width);
@@ -84,18 +82,18 @@ std::uint64_t own_number_of(int thread) {
 }
 
 /// The state of this thread; 0: it has none.
-std::uint64_t state_of(int thread, const PythonRuntime& runtime) {
-  const std::uint64_t number = own_number_of(thread);
+std::uint64_t state_of(ThreadMemory& memory, const PythonRuntime& runtime) {
+  const std::uint64_t number = own_number_of(memory.thread());
   std::uint64_t only = 0;
   std::size_t count = 0;
-  for (std::uint64_t interpreter = word_at(thread, runtime.state + first_interpreter);
+  for (std::uint64_t interpreter = word_at(memory, runtime.state + first_interpreter);
        interpreter != 0 && count < threads_max;
-       interpreter = word_at(thread, interpreter + next_interpreter)) {
+       interpreter = word_at(memory, interpreter + next_interpreter)) {
     ++count;
-    for (std::uint64_t each = word_at(thread, interpreter + first_thread);
+    for (std::uint64_t each = word_at(memory, interpreter + first_thread);
          each != 0 && count < threads_max;
-         each = word_at(thread, each + next_thread)) {
-      if (word_at(thread, each + thread_number) == number) {
+         each = word_at(memory, each + next_thread)) {
+      if (word_at(memory, each + thread_number) == number) {
         return each;
       }
       only = only == 0 && count == 1 ? each : 0;
@@ -106,17 +104,17 @@ std::uint64_t state_of(int thread, const PythonRuntime& runtime) {
   return only;
 }
 
-PythonFrame frame_at(int thread, std::uint64_t frame) {
-  const std::uint64_t code = word_at(thread, frame + code_of_frame);
-  const std::uint64_t table = word_at(thread, code + lines_of_code);
-  const std::uint64_t size = std::min(word_at(thread, table + size_of_object), table_max);
-  const std::uint64_t instruction = word_at(thread, frame + instruction_of_frame);
+PythonFrame frame_at(ThreadMemory& memory, std::uint64_t frame) {
+  const std::uint64_t code = word_at(memory, frame + code_of_frame);
+  const std::uint64_t table = word_at(memory, code + lines_of_code);
+  const std::uint64_t size = std::min(word_at(memory, table + size_of_object), table_max);
+  const std::uint64_t instruction = word_at(memory, frame + instruction_of_frame);
   const std::uint64_t first = code + first_instruction;
-  return {.file = python_text(thread, word_at(thread, code + file_of_code)),
-          .line = line_in_python_table(bytes_at(thread, table + bytes_of_object, size),
-                                       static_cast<int>(word_at(thread, code + first_line)),
+  return {.file = python_text(memory, word_at(memory, code + file_of_code)),
+          .line = line_in_python_table(memory.bytes(table + bytes_of_object, size),
+                                       static_cast<int>(word_at(memory, code + first_line)),
                                        instruction < first ? 0 : (instruction - first) / 2),
-          .function = python_text(thread, word_at(thread, code + name_of_code))};
+          .function = python_text(memory, word_at(memory, code + name_of_code))};
 }
 
 }  // namespace
@@ -160,18 +158,18 @@ int line_in_python_table(const std::string& table, int first, std::uint64_t inst
   return first;
 }
 
-std::vector<PythonFrame> python_frames(int thread, const PythonRuntime& runtime) {
-  if (word_at(thread, runtime.version) >> 16U != wanted_version) {
+std::vector<PythonFrame> python_frames(ThreadMemory& memory, const PythonRuntime& runtime) {
+  if (word_at(memory, runtime.version) >> 16U != wanted_version) {
     return {};
   }
-  const std::uint64_t state = state_of(thread, runtime);
-  const std::uint64_t frames = state == 0 ? 0 : word_at(thread, state + current_frames);
+  const std::uint64_t state = state_of(memory, runtime);
+  const std::uint64_t frames = state == 0 ? 0 : word_at(memory, state + current_frames);
   std::vector<PythonFrame> all;
   std::set<std::uint64_t> seen;
-  for (std::uint64_t frame = frames == 0 ? 0 : word_at(thread, frames + innermost_frame);
+  for (std::uint64_t frame = frames == 0 ? 0 : word_at(memory, frames + innermost_frame);
        frame != 0 && seen.insert(frame).second && seen.size() < frames_max;
-       frame = word_at(thread, frame + previous_frame)) {
-    if (PythonFrame each = frame_at(thread, frame); !each.file.empty() && !each.function.empty()) {
+       frame = word_at(memory, frame + previous_frame)) {
+    if (PythonFrame each = frame_at(memory, frame); !each.file.empty() && !each.function.empty()) {
       all.push_back(std::move(each));
     }
   }

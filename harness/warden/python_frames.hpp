@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/warden/thread_memory.hpp"
+
 namespace lastref::harness::warden {
 
 /// Where an interpreter is in the memory of a process
@@ -25,7 +27,7 @@ struct PythonFrame {
 };
 
 /// The innermost first; empty: it executes none, or it cannot be read.
-std::vector<PythonFrame> python_frames(int thread, const PythonRuntime& runtime);
+std::vector<PythonFrame> python_frames(ThreadMemory& memory, const PythonRuntime& runtime);
 
 /// The line of an instruction, from the table of its code object; `first` if the table is damaged.
 ///

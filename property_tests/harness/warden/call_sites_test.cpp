@@ -1,6 +1,7 @@
 // call_sites_test: the functions that have led to a call, of programs and of Python scripts.
 #include "harness/warden/call_sites.hpp"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "harness/platform/child_process.hpp"
 #include "harness/warden/points.hpp"
 #include "harness/warden/python_frames.hpp"
+#include "harness/warden/thread_memory.hpp"
 #include "property_tests/harness/warden/watched.hpp"
 #include "property_tests/support/fresh_folder.hpp"
 
@@ -303,6 +305,24 @@ TEST_F(CallSitesTest, of_a_damaged_table_of_python_are_its_first_line) {
                                    std::string("\xf0\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f")}) {
     EXPECT_EQ(line_in_python_table(table, 7, 100), 7);
   }
+}
+
+TEST(ThreadMemory, is_read_across_pages_up_to_memory_that_is_not_there) {
+  constexpr std::size_t page = 4096;
+  void* const pages =
+      ::mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  char* const begin = static_cast<char*>(pages);
+  std::fill(begin, begin + 2 * page, 'a');
+  ASSERT_EQ(::mprotect(begin + 2 * page, page, PROT_NONE), 0);
+  ThreadMemory memory(::getpid());
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  EXPECT_EQ(memory.bytes(address + 1, 2 * page - 1), std::string(2 * page - 1, 'a'));
+  EXPECT_THAT(memory.bytes(address + 1, 2 * page), IsEmpty());
+  EXPECT_EQ(memory.word(address + page - 4), 0x6161616161616161U);
+  EXPECT_EQ(memory.word(address + 2 * page - 7), std::nullopt);
+  EXPECT_EQ(memory.word(UINT64_MAX - 3), std::nullopt);
+  ::munmap(pages, 3 * page);
 }
 
 TEST(PointsWithSites, do_not_have_one_that_differs_in_the_other_run) {
