@@ -382,7 +382,7 @@ class OneSweep final : public ProgramSweep {
                     options_.sample ? fmt::format(" drawn by seed {}", options_.seed) : "");
     if (!repeats_.empty()) {
       text += fmt::format("{}; {} at further points of these sites come last\n",
-                          counted(plan_.distinct_sites, "call site"),
+                          counted(plan_.site_names.size(), "call site"),
                           counted(repeats_.size(), "fault"));
     }
     for (const auto& [reason, count] : plan_.left_out) {
@@ -455,6 +455,7 @@ class OneSweep final : public ProgramSweep {
     }
     if (!outcome.shown.empty()) {
       outcome.command = command_of(world_, {program_.cells[cell]});
+      outcome.at = cell < plan_.sites.size() ? plan_.site_names[plan_.sites[cell]] : "";
     }
     std::ranges::for_each(outcome.shown, [&](const ShownFinding& each) { note(each, cell); });
     if (recorded_) {
@@ -550,7 +551,7 @@ class OneSweep final : public ProgramSweep {
     report.cases.front().seconds = seconds;
     Json fields = {{"command", options_.command},
                    {"points", plan_.points},
-                   {"sites", plan_.distinct_sites},
+                   {"sites", plan_.site_names.size()},
                    {"left_out", plan_.left_out}};
     fields.update(*report.fields);
     fields["seconds"] = seconds;

@@ -123,6 +123,9 @@ Json json_of(std::size_t program, std::size_t cell, const CellOutcome& outcome) 
   if (!outcome.command.empty()) {
     json["command"] = outcome.command;
   }
+  if (!outcome.at.empty()) {
+    json["at"] = outcome.at;
+  }
   if (!outcome.why.empty()) {
     json["why"] = outcome.why;
   }
@@ -209,6 +212,7 @@ class Reader {
     const Json& seconds = member_of(line, "seconds");
     CellOutcome outcome{.result = static_cast<CellResult>(result - names.begin()),
                         .command = text_of(line, "command"),
+                        .at = text_of(line, "at"),
                         .why = text_of(line, "why"),
                         .seconds = seconds.is_number() ? seconds.get<double>() : 0};
     for (const Json& each : list_of(line, "shown")) {

@@ -51,7 +51,7 @@ std::string place_of(const std::string& cell) {
   return fault ? fmt::format("{}/{}({})", fault->role, fault->call, fault->object) : cell;
 }
 
-/// "after FAULT, 5 of 5 times", and the other faults that show it.
+/// "after FAULT, 5 of 5 times", what makes its call, and the other faults that show it.
 std::string examples_of(const SweptProgram& program, const SweepGroup& group) {
   const Confirmation* const found = confirmation_of(program, group);
   const Confirmation confirmed = found == nullptr ? Confirmation() : *found;
@@ -59,6 +59,9 @@ std::string examples_of(const SweptProgram& program, const SweepGroup& group) {
                                  program.cells[group.cells.front()],
                                  confirmed.times,
                                  confirmed.runs);
+  if (const std::string& at = program.outcomes.at(group.cells.front()).at; !at.empty()) {
+    text += fmt::format("\n                at {}", at);
+  }
   constexpr std::size_t shown_max = 4;
   for (std::size_t at = 1; at < std::min(group.cells.size(), shown_max); ++at) {
     text += fmt::format("\n                also after {}", program.cells[group.cells[at]]);

@@ -29,7 +29,8 @@ struct CellOutcome {
   CellResult result = CellResult::tried;
   std::vector<ShownFinding> shown = {};  ///< Empty: no finding
   std::string command = {};              ///< That repeats the run; empty if there is no finding
-  std::string why = {};                  ///< It was refused.
+  std::string at = {};   ///< What makes the call; empty: unknown, or there is no finding
+  std::string why = {};  ///< It was refused.
   double seconds = 0;
 
   bool operator==(const CellOutcome&) const = default;

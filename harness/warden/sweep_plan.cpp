@@ -152,24 +152,27 @@ std::vector<std::string> SweepPlan::texts() const {
 
 namespace {
 
-/// Numbers for the sites of calls, as a process makes them. A site that is not known is one alone.
-class SiteNumbers {
+/// Gives the sites of a plan their numbers. A site that is not known is one alone.
+class Sites {
  public:
-  std::size_t of(const Point& point) {
+  explicit Sites(SweepPlan& plan) : plan_(plan) {}
+
+  std::size_t number_of(const Point& point) {
+    const std::size_t next = plan_.site_names.size();
     const std::vector<std::string>& frames = point.site.frames;
-    const auto number = numbers_.size() + unknown_;
-    if (frames.empty()) {
-      ++unknown_;
-      return number;
+    const std::size_t number =
+        frames.empty() ? next
+                       : numbers_.try_emplace({point.role, point.call, frames}, next).first->second;
+    if (number == next) {
+      plan_.site_names.push_back(point.site.shown);
     }
-    return numbers_.try_emplace({point.role, point.call, frames}, number).first->second;
+    return number;
   }
-  std::size_t count() const { return numbers_.size() + unknown_; }
 
  private:
   using Key = std::tuple<std::string, std::string_view, std::vector<std::string>>;
+  SweepPlan& plan_;
   std::map<Key, std::size_t> numbers_;
-  std::size_t unknown_ = 0;
 };
 
 /// The faults of a point
@@ -201,7 +204,7 @@ SweepPlan plan_sweep(const std::vector<Point>& points, const SweptWorld& world) 
   std::vector<const Point*> chosen;
   std::set<std::tuple<std::string, std::string_view, std::string, std::vector<std::string>>> seen;
   std::vector<Column> columns;
-  SiteNumbers sites;
+  Sites sites(plan);
   for (const Point& each : points) {
     if (auto reason = reason_against(each, world.folders)) {
       ++plan.left_out[*std::move(reason)];
@@ -214,7 +217,7 @@ SweepPlan plan_sweep(const std::vector<Point>& points, const SweptWorld& world) 
     ++plan.points;
     chosen.push_back(&each);
     Column& column = columns.emplace_back();
-    column.site = sites.of(each);
+    column.site = sites.number_of(each);
     for (const FaultAction& action : actions_at(each, is_alone)) {
       column.faults.push_back({.role = each.role,
                                .call = std::string(each.call),
@@ -224,7 +227,6 @@ SweepPlan plan_sweep(const std::vector<Point>& points, const SweptWorld& world) 
                                .action = action});
     }
   }
-  plan.distinct_sites = sites.count();
   add_faults(plan, columns);
   plan.of_whole_runs = world_faults(chosen, world);
   return plan;

@@ -23,10 +23,11 @@ struct SweepPlan {
   /// One of each point, then the next one of each
   std::vector<TreeFault> faults;
   std::vector<std::size_t> sites = {};  ///< Of each of these: the number of its site
+  /// What makes the call at each site; empty: unknown. Sites of other processes or calls differ.
+  std::vector<std::string> site_names = {};
   /// World faults; each is the only fault of a run, as those above are.
   std::vector<std::string> of_whole_runs = {};
   std::size_t points = 0;                            ///< Chosen ones
-  std::size_t distinct_sites = 0;                    ///< Of these points, by process and call
   std::map<std::string, std::size_t> left_out = {};  ///< Points, by the reason
 
   /// Its faults as texts: those at points, then those of whole runs.

@@ -309,6 +309,18 @@ TEST_F(SweepProcess, tries_the_further_points_of_a_loop_last) {
   EXPECT_TRUE(std::none_of(of_loop, list.end(), is_at("other")));
   EXPECT_TRUE(std::none_of(of_loop, list.end(), is_at("limit")));
 }
+
+TEST_F(SweepProcess, shows_what_makes_the_call_of_a_finding) {
+  folder_.write("job.py",
+                "import os\n"
+                "def publish():\n"
+                "    open('part', 'w').close()\n"
+                "    os.unlink('part')\n"
+                "publish()\n");
+  ASSERT_EQ(run("run --sweep --output found -- /usr/bin/python3 job.py"), 1) << said_;
+  EXPECT_THAT(said_, HasSubstr("\n                at job.py:4 in publish\n"));
+  EXPECT_THAT(merged("found")["violations"].dump(), HasSubstr("at job.py:4 in publish"));
+}
 #endif
 
 TEST_F(SweepProcess, lists_limits_of_memory_that_a_program_exceeds) {
