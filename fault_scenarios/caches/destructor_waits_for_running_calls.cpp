@@ -155,7 +155,6 @@ const RegisteredScenario registered([] {
           "closes. The destructor waits for that call, at any step, and nothing is left.",
       .rows = {"E9"},
       .roles = {{"root", root}},
-      .kernel_only = true,  // A thread that continues in a destroyed object ends its program.
       .stays = {"file:kept"},
   };
 });

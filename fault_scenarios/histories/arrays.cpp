@@ -205,8 +205,14 @@ class Player {
         await_arrival(channel);
         check(parent_->arrived(channel));
       }
+      check(stage_.product().operation("release gone",
+                                       [&] { return parent_->reducer().release_gone(); }));
+      must_count_none(
+          stage_, {ResourceType::file}, "B10: the file of an array that is gone is not counted");
       check(parent_->clean_up());
-      must_hold_nothing();
+      must_count_none(stage_,
+                      {ResourceType::file, ResourceType::folder},
+                      "M4: after the last clean-up the process holds no file and no folder");
     }
   }
 
@@ -233,22 +239,6 @@ class Player {
   }
 
  private:
-  /// After the last clean-up.
-  void must_hold_nothing() {
-    std::vector<tracker::Count> counts;
-    check(stage_.product().operation("count", [&]() -> Status {
-      LASTREF_TRY(all, stage_.product().client().counts());
-      counts = std::move(all);
-      return ok();
-    }));
-    for (const tracker::Count& each : counts) {
-      if (each.holder == stage_.os().process_id() && stage_.is_undisturbed()) {
-        stage_.refute("M4: after the last clean-up the process holds no file and no folder",
-                      to_text(each.resource) + " is counted");
-      }
-    }
-  }
-
   Parent* parent_of_process() {
     if (!parent_) {
       auto made =

@@ -94,7 +94,8 @@ Result<std::string> fail_to_compute() {
 /// One process of a history, or all threads of one.
 class Player {
  public:
-  Player(Stage& stage, const OperationList& all) : stage_(stage), all_(all) {}
+  Player(Stage& stage, const HistoryPart& part)
+      : stage_(stage), all_(part.operations()), has_threads_(part.has_threads()) {}
 
   Status open() {
     return stage_.product().operation("open a cache", [&]() -> Status {
@@ -114,12 +115,12 @@ class Player {
   bool act(const HistoryOperation& operation) {
     const std::string& verb = operation.verb;
     if (verb == "exit") {
-      return is_alone();
+      return has_threads_;
     }
     if (verb == "kill") {
       kill(stage_, all_, operation.object());
     } else if (verb == "reopen") {
-      if (!is_alone()) {
+      if (!has_threads_) {
         cache_.reset();
         check(open());
       }
@@ -135,15 +136,12 @@ class Player {
   void must_be_whole() {
     cache_.reset();
     check(open());
-    if (!cache_ || !stage_.is_undisturbed()) {
+    if (!cache_) {
       return;
     }
     std::size_t visited = 0;
     check(stage_.product().operation("visit", [&] {
-      for (const auto& [key, value] : *cache_) {
-        must_be_of(key, value);
-        ++visited;
-      }
+      visited = visit(*cache_);
       return ok();
     }));
     must_be(stage_,
@@ -171,14 +169,10 @@ class Player {
   }
 
  private:
-  bool is_alone() const { return stage_.value(party) == Party::thread; }
-
   Status act_on(Texts& cache, const HistoryOperation& operation) {
     const std::string& verb = operation.verb;
     if (verb == "visit") {
-      for (const auto& [key, value] : cache) {
-        must_be_of(key, value);
-      }
+      visit(cache);
       return ok();
     }
     const std::string& key = operation.object();
@@ -192,7 +186,7 @@ class Player {
         must_stay(key, *value);
       }
     } else if (verb == "compute") {
-      LASTREF_TRY(value, cache.get_or_compute(key, [&] { return new_text(operation, 40); }));
+      LASTREF_TRY(value, cache.get_or_compute(key, [&] { return computed(operation); }));
       must_stay(key, value);
     } else if (verb == "fail") {
       const auto value = cache.get_or_compute(key, fail_to_compute);
@@ -209,6 +203,29 @@ class Player {
       return status_of(cache.erase(key));
     }
     return ok();
+  }
+
+  /// Returns the number of entries.
+  std::size_t visit(Texts& cache) {
+    std::size_t visited = 0;
+    for (const auto& [key, value] : cache) {
+      must_be_of(key, value);
+      ++visited;
+    }
+    return visited;
+  }
+
+  /// Records the computation, for the oracle one-computation: others may run during it.
+  std::string computed(const HistoryOperation& operation) {
+    std::string text;
+    may_fail(stage_.product().operation_with_answer(
+        "compute a value", operation.object(), [&]() -> Result<std::string> {
+          const AllocationScope scope(/*is_products=*/false);
+          static_cast<void>(stage_.os().now());
+          text = new_text(operation, 40);
+          return operation.object();
+        }));
+    return text;
   }
 
   std::string new_text(const HistoryOperation& operation, std::size_t size) {
@@ -257,6 +274,7 @@ class Player {
 
   Stage& stage_;
   const OperationList& all_;
+  const bool has_threads_;
   std::optional<Texts> cache_;
   std::mutex guard_;
   std::map<std::string, std::string> seen_;
@@ -264,22 +282,13 @@ class Player {
 };
 
 Status play(Stage& stage) {
-  const HistoryPart part(stage, vocabulary(), stage.value(history));
-  Player player(stage, part.operations());
+  const HistoryPart part(stage, vocabulary(), stage.value(history), roles_of(stage.value(party)));
+  Player player(stage, part);
   player.check(player.open());
-  const bool in_threads = stage.value(party) == Party::thread;
-  bool stays = true;
-  if (in_threads) {
-    LASTREF_CHECK(
-        carry_out_in_threads(stage, part.operations(), part.others(), [&](const auto& each) {
-          static_cast<void>(player.act(each));
-        }));
-  } else {
-    stays = part.play(player);
-  }
+  const bool stays = part.play(player);
   if (!part.is_root()) {
     part.report_end();
-  } else if (stays && (in_threads || part.await_others())) {
+  } else if (stays && part.await_others()) {
     player.must_be_whole();
   }
   return ok();

@@ -1,8 +1,9 @@
-// Histories of calls: what processes run in pools of workers and threads, one call after the other,
-// while tasks throw, calls are aborted, and workers and trackers die.
+// Histories of calls: what processes or threads run in pools of workers and threads, one call after
+// the other, while tasks throw, calls are aborted, and workers and trackers die.
 #include "fault_scenarios/support/jobs.hpp"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -101,6 +102,9 @@ constexpr TextParameter history = {
     .form = form,
 };
 
+constexpr Parameter<std::size_t> pre_dispatch = {
+    .name = "pre_dispatch", .usual = 2, .values = {1, 2, 5}, .unit = "batches per worker"};
+
 bool is_of_worker(const HistoryOperation& operation) {
   return operation.verb == "kill" && operation.object().starts_with("worker");
 }
@@ -111,16 +115,17 @@ struct Submitted {
   std::size_t count = 0;
 };
 
-/// One process of a history.
+/// One process of a history, or one thread.
 class Player {
  public:
-  Player(Stage& stage, const OperationList& all) : stage_(stage), all_(all) {}
+  Player(Stage& stage, const OperationList& all, std::string name)
+      : stage_(stage), all_(all), name_(std::move(name)) {}
 
   /// False if the process is to end.
   bool act(const HistoryOperation& operation) {
     const std::string& verb = operation.verb;
     if (verb == "exit") {
-      return false;
+      return operation.process != stage_.role();
     }
     if (verb == "kill") {
       kill(stage_, all_, operation.object());
@@ -165,12 +170,14 @@ class Player {
   bool is_strict() const {
     return stage_.is_undisturbed() && !may_have_dead_workers_ && !backend_may_be_broken_ &&
            std::ranges::none_of(all_, [&](const HistoryOperation& each) {
-             return may_end_tracker(each) || (is_of_worker(each) && each.process != stage_.role());
+             return may_end_tracker(each) || (is_of_worker(each) && each.process != name_);
            });
   }
 
   void open(const HistoryOperation& operation) {
     ParallelOptions options = two_workers();
+    options.pre_dispatch = stage_.value(pre_dispatch);
+    options.batch_size = stage_.value(tasks_per_batch);
     workers_ = std::stoul(operation.object(1));
     options.n_jobs = static_cast<int>(workers_);
     options.backend =
@@ -223,7 +230,8 @@ class Player {
     const Outcome<List> outcome = run("throw", std::move(tasks));
     must_fail(outcome, "B7: what a task throws is the failure of its call", is_exception);
     const auto* thrown = outcome ? nullptr : std::get_if<TransportableException>(&outcome.error());
-    if (thrown != nullptr && std::stoul(thrown->message) >= workers_) {
+    if (thrown != nullptr &&
+        std::stoul(thrown->message) >= workers_ * stage_.value(tasks_per_batch)) {
       stage_.refute(
           "B10: the first failure of a call is reported",
           "that of task " + thrown->message + " of " + std::to_string(workers_) + " workers");
@@ -324,6 +332,7 @@ class Player {
 
   Stage& stage_;
   const OperationList& all_;
+  const std::string name_;
   std::unique_ptr<Parallel> parallel_;
   std::unique_ptr<ProcessBackend> backend_;
   std::vector<Submitted> futures_;
@@ -332,14 +341,37 @@ class Player {
   bool backend_may_be_broken_ = false;
 };
 
+/// Those of a process: each name has its own pools.
+class Players {
+ public:
+  Players(Stage& stage, const HistoryPart& part) {
+    for (const HistoryOperation& each : part.operations()) {
+      players_.try_emplace(each.process, stage, part.operations(), each.process);
+    }
+  }
+
+  bool act(const HistoryOperation& operation) {
+    return players_.at(operation.process).act(operation);
+  }
+  void check(const Status& done) { players_.begin()->second.check(done); }
+  void end() {
+    for (auto& [name, player] : players_) {
+      player.end();
+    }
+  }
+
+ private:
+  std::map<std::string, Player, std::less<>> players_;
+};
+
 Status play(Stage& stage) {
-  const HistoryPart part(stage, vocabulary(), stage.value(history));
+  const HistoryPart part(stage, vocabulary(), stage.value(history), roles_of(stage.value(party)));
   if (!part.enter()) {
     return ok();
   }
-  Player player(stage, part.operations());
-  const bool stays = part.play(player);
-  player.end();
+  Players players(stage, part);
+  const bool stays = part.play(players);
+  players.end();
   if (part.is_root() && stays) {
     part.await_others();
   } else {
@@ -351,12 +383,13 @@ Status play(Stage& stage) {
 const RegisteredScenario registered([] {
   return Scenario{
       .sentence =
-          "Processes run calls in pools of workers and threads in any order, while tasks "
+          "Processes or threads run calls in pools of workers and threads in any order, while "
+          "tasks "
           "throw, calls are aborted, and workers and trackers die. Each call has its own "
           "results, and nothing remains.",
       .rows = {"B7", "B8", "B9", "B10"},
       .roles = {{"root", play}, {"a", play}, {"b", play}, {"worker_1", work}, {"worker_2", work}},
-      .parameters = {history},
+      .parameters = {history, party, pre_dispatch, tasks_per_batch},
       .possible_noise = noise_of_deaths(),
       .failing_operations = {"end",
                              "configure",

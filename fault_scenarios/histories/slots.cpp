@@ -114,7 +114,8 @@ class Player {
            opened.error().code == std::errc::no_such_file_or_directory;
   }
 
-  void act(const HistoryOperation& operation) {
+  /// True: no process ends early.
+  bool act(const HistoryOperation& operation) {
     const std::string& verb = operation.verb;
     if (verb == "close") {
       check(cache_.close());
@@ -129,6 +130,7 @@ class Player {
     } else {
       act_on_slot(operation, std::stoull(operation.object()));
     }
+    return true;
   }
 
   /// When all threads of this process have ended.
@@ -282,19 +284,11 @@ class Player {
   int written_ = 0;
 };
 
-std::vector<std::string> threads_of(const Stage& stage, const HistoryPart& part) {
-  std::vector<std::string> threads;
-  for (const std::string& each : part.others()) {
-    const bool is_of_a = stage.value(kind) == Kind::shared && each.starts_with("a");
-    if (each != stage.role() && is_of_a == (stage.role() == "a")) {
-      threads.push_back(each);
-    }
-  }
-  return threads;
-}
-
 Status play(Stage& stage) {
-  const HistoryPart part(stage, vocabulary(), stage.value(history));
+  const bool has_processes = stage.value(kind) == Kind::shared;
+  const HistoryPart part(stage, vocabulary(), stage.value(history), [&](const std::string& name) {
+    return std::string(has_processes && name.starts_with("a") ? "a" : "root");
+  });
   LASTREF_CHECK(part.enter());
   Player player(stage, part.operations());
   const Status opened = player.open();
@@ -302,22 +296,14 @@ Status play(Stage& stage) {
     part.report_end();
     return player.may_be_gone(opened) ? ok() : opened;
   }
-  const std::vector<std::string> threads = threads_of(stage, part);
-  const bool has_other = part.is_root() && std::ranges::any_of(part.others(), [&](auto& each) {
-                           return std::ranges::count(threads, each) == 0;
-                         });
-  if (has_other) {
-    LASTREF_CHECK(stage.start("a"));
-  }
-  const Status done = carry_out_in_threads(
-      stage, part.operations(), threads, [&](const auto& each) { player.act(each); });
+  part.play(player);
   player.must_have_kept_views();
   if (!part.is_root()) {
     part.report_end();
-  } else if (done && (!has_other || stage.await("a is done"))) {
+  } else if (part.await_others()) {
     player.must_be_as_preserved();
   }
-  return done;
+  return ok();
 }
 
 const RegisteredScenario registered([] {

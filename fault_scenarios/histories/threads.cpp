@@ -1,5 +1,6 @@
 // Histories of threads: what threads of one process send, rebuild, invalidate and drop through one
 // manager, one reducer and one receiver, while contexts end and begin again, and the tracker dies.
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -128,7 +129,7 @@ class Player {
     } else if (verb == "receive") {
       receive(operation.object());
     } else if (verb == "arrived") {
-      may_fail(arrive(operation.object()));
+      check(arrive(operation.object()));
     } else if (verb == "let-go") {
       std::optional<Array> last;  // It ends without the guard.
       const std::lock_guard held(guard_);
@@ -145,19 +146,50 @@ class Player {
       channel.received.reset();
       arrived = first_failure({arrived, arrive(name)});
     }
-    return first_failure({arrived, parent_->clean_up()});
+    filled_.clear();
+    const Status released = stage_.product().operation(
+        "release gone", [&] { return parent_->reducer().release_gone(); });
+    must_count_none(
+        stage_, {ResourceType::file}, "B10: the file of an array that is gone is not counted");
+    return first_failure({arrived, released, parent_->clean_up()});
   }
 
   void must_leave_nothing() {
+    must_count_none(stage_,
+                    {ResourceType::file, ResourceType::folder},
+                    "M4: after the last clean-up the process holds no file and no folder");
     stage_.wait_for_quiet();
-    const bool is_promised = std::ranges::none_of(all_, may_end_tracker);
-    if (stage_.is_undisturbed() && is_promised && folders_of_arrays(stage_) != 0) {
+    if (stage_.is_undisturbed() && is_promised() && folders_of_arrays(stage_) != 0) {
       stage_.refute("M4: a context that was cleaned up leaves no folder",
                     std::to_string(folders_of_arrays(stage_)) + " are there");
     }
   }
 
+  void check(const Status& done) {
+    if (!done && stage_.is_undisturbed() && is_promised()) {
+      stage_.refute("works: without an error, every operation does what it promises",
+                    describe(done.error()));
+    }
+  }
+
  private:
+  bool is_promised() const { return std::ranges::none_of(all_, may_end_tracker); }
+  bool has(std::string_view verb) const {
+    return std::ranges::any_of(all_, [&](const auto& each) { return each.verb == verb; });
+  }
+  /// Whether what is sent through a channel keeps its reference until the end of the history.
+  bool is_kept(const std::string& channel) const {
+    const auto is_sent = [&](const HistoryOperation& each) {
+      return (each.verb == "send" && each.object() == channel) ||
+             (each.verb == "forward" && each.object(1) == channel);
+    };
+    return !has("force") && std::ranges::count_if(all_, is_sent) == 1 &&
+           std::ranges::none_of(all_, [&](const HistoryOperation& each) {
+             return each.verb == "arrived" && each.object() == channel;
+           });
+  }
+  bool ends_contexts() const { return has("clean") || has("clean-all") || has("force"); }
+
   Filled filled_now(const std::string& name) {
     const std::lock_guard held(guard_);
     return filled_[name];
@@ -178,14 +210,18 @@ class Player {
   void send(const std::string& name, const Array& array, std::uint32_t factor) {
     std::shared_ptr<Sent> made;
     std::string bytes;
-    may_fail(stage_.product().operation("reduce", [&]() -> Status {
+    const Status reduced = stage_.product().operation("reduce", [&]() -> Status {
       LASTREF_TRY(sent, parent_->reducer().reduce(array));
       LASTREF_TRY(encoded, encode_reduction(sent.reduction));
       const AllocationScope scope(/*is_products=*/false);
+      must_have_reference(stage_, sent);
       bytes = text_of_bytes(encoded);
       made = std::make_shared<Sent>(std::move(sent));
       return ok();
-    }));
+    });
+    if (!ends_contexts()) {
+      check(reduced);
+    }
     if (made == nullptr) {
       return;
     }
@@ -197,7 +233,7 @@ class Player {
       channel.bytes = std::move(bytes);
       replaced.swap(channel.sent);
     }
-    may_fail(arrive(replaced));
+    check(arrive(replaced));
   }
 
   Status arrive(const std::string& name) {
@@ -220,12 +256,15 @@ class Player {
       return;  // Its file may be gone.
     }
     std::optional<Array> rebuilt;
-    may_fail(stage_.product().operation("rebuild", [&]() -> Status {
+    const Status received = stage_.product().operation("rebuild", [&]() -> Status {
       LASTREF_TRY(reduction, decode_reduction(os::bytes_of(channel.bytes)));
       LASTREF_TRY(array, receiver_->rebuild(reduction));
       rebuilt = std::move(array);
       return ok();
-    }));
+    });
+    if (is_kept(name)) {
+      check(received);
+    }
     if (rebuilt) {
       must_equal(stage_, *rebuilt, numbered(channel.factor, 400));
       const std::lock_guard held(guard_);
@@ -239,17 +278,17 @@ class Player {
     const std::string& verb = operation.verb;
     if (verb == "invalidate") {
       const Filled filled = filled_now(operation.object());
-      may_fail(stage_.product().operation(
+      check(stage_.product().operation(
           "invalidate", [&] { return parent_->reducer().invalidate(filled.array); }));
     } else if (verb == "release-gone") {
-      may_fail(stage_.product().operation("release gone",
-                                          [&] { return parent_->reducer().release_gone(); }));
+      check(stage_.product().operation("release gone",
+                                       [&] { return parent_->reducer().release_gone(); }));
     } else if (verb == "begin") {
-      may_fail(parent_->begin(operation.object()));
+      check(parent_->begin(operation.object()));
     } else if (verb == "clean-all") {
-      may_fail(parent_->clean_up());
+      check(parent_->clean_up());
     } else {
-      may_fail(parent_->clean_up({.force = verb == "force"}, operation.object()));
+      check(parent_->clean_up({.force = verb == "force"}, operation.object()));
     }
   }
 
@@ -294,6 +333,7 @@ const RegisteredScenario registered([] {
                              "invalidate",
                              "release gone",
                              "rebuild",
+                             "count",
                              "register",
                              "hold",
                              "release"},

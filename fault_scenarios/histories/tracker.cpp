@@ -17,7 +17,8 @@ namespace {
 constexpr std::ptrdiff_t kills_without_effect = 2;
 
 const Vocabulary& vocabulary() {
-  static const std::vector<std::string_view> names = {"x", "y", "folder", "semaphore", "shm"};
+  static const std::vector<std::string_view> names = {
+      "x", "y", "folder", "inner", "semaphore", "shm"};
   static const Vocabulary all = {
       .processes = {"root", "a", "b", "c"},
       .verbs = {{"register", {names}, Verb::Use::basic},
@@ -150,6 +151,9 @@ Resource resource_of(const Product& product, const std::string& name) {
   if (name == "folder") {
     return product.folder(name);
   }
+  if (name == "inner") {  // A folder that keeps the other one
+    return {.type = ResourceType::folder, .name = product.folder("folder").name + "/inner"};
+  }
   if (name == "semaphore") {
     return product.semaphore("lastref-history");
   }
@@ -160,17 +164,24 @@ Resource resource_of(const Product& product, const std::string& name) {
   return product.file(name == "y" ? "folder.bin" : name + ".bin");
 }
 
-/// One process of a history, or one thread.
+/// One process of a history, and its threads.
 class Player {
  public:
-  Player(Stage& stage, const OperationList& all, std::string name)
-      : stage_(stage), product_(stage.product()), all_(all), name_(std::move(name)) {}
+  Player(Stage& stage, const HistoryPart& part)
+      : stage_(stage),
+        product_(stage.product()),
+        all_(part.operations()),
+        has_threads_(part.has_threads()) {
+    for (const HistoryOperation& each : all_) {
+      static_cast<void>(mine_[each.process]);  // No thread changes the map itself.
+    }
+  }
 
   /// False if the process is to end.
   bool act(const HistoryOperation& operation) {
     const std::string& verb = operation.verb;
     if (verb == "exit") {
-      return is_thread();
+      return has_threads_;
     }
     if (verb == "kill") {
       kill(stage_, all_, operation.object());
@@ -200,11 +211,13 @@ class Player {
   }
 
   void release_all() {
-    for (const auto& [name, mine] : mine_) {
-      const bool is_known = !is_thread() || !is_in("forget", name);
-      const std::uint64_t counted = is_known ? mine.registered + mine.held : 0;
-      for (std::uint64_t count = 0; count < counted; ++count) {
-        check(product_.release(resource_of(product_, name)));
+    for (const auto& [process, its] : mine_) {
+      for (const auto& [name, mine] : its) {
+        const bool is_known = !has_threads_ || !is_in("forget", name);
+        const std::uint64_t counted = is_known ? mine.registered + mine.held : 0;
+        for (std::uint64_t count = 0; count < counted; ++count) {
+          check(product_.release(resource_of(product_, name)));
+        }
       }
     }
   }
@@ -218,7 +231,10 @@ class Player {
     stage_.wait_for_quiet();
     for (const std::string& name : {std::string("x"), std::string("y"), std::string("folder")}) {
       const std::string& path = resource_of(product_, name).name;
-      const bool must_be_gone = !is_in("forget", name) && is_promised() && stage_.is_undisturbed();
+      // A folder in it may still be held.
+      const bool may_be_kept =
+          is_in("forget", name) || (name == "folder" && is_in("forget", "inner"));
+      const bool must_be_gone = !may_be_kept && is_promised() && stage_.is_undisturbed();
       if (must_be_gone && stage_.os().status_at(path)) {
         stage_.refute("the last release of a name, or the last death, cleans it up",
                       path + " is there");
@@ -257,21 +273,18 @@ class Player {
     std::size_t counts = 0;
   };
 
-  /// All threads share one client.
-  bool is_thread() const { return stage_.value(party) == Party::thread; }
-
   /// The references of threads are those of their process. So a thread that released what it does
   /// not hold, or what another one has forgotten, would take that of another thread.
   bool may_act_on(const Mine& mine, const HistoryOperation& operation) const {
     const bool needs_own = operation.verb == "hold" || operation.verb.starts_with("release");
-    return !is_thread() || !needs_own ||
+    return !has_threads_ || !needs_own ||
            (mine.registered > 0 && !is_in("forget", operation.object()));
   }
 
   void leave() {
-    if (!is_thread()) {
+    if (!has_threads_) {  // They share one client.
       product_.leave();
-      mine_.clear();
+      mine_[stage_.role()].clear();
     }
   }
 
@@ -287,7 +300,7 @@ class Player {
       return;
     }
     const Resource resource = resource_of(product_, operation.object());
-    Mine& mine = mine_[operation.object()];
+    Mine& mine = mine_.at(operation.process)[operation.object()];
     if (!may_act_on(mine, operation)) {
       return;
     }
@@ -309,12 +322,12 @@ class Player {
       check(product_.forget(resource));
       mine.registered = mine.held = 0;
     } else if (operation.verb == "make" && mine.registered > 0) {
-      make(operation.object(), resource, mine);
+      make(operation, resource, mine);
     } else if (operation.verb == "look" && mine.registered > 0 && mine.is_made &&
-               is_mine(operation.object())) {
+               is_mine(operation)) {
       product_.must_exist(resource);
     } else if (operation.verb == "count") {
-      count(operation.object(), resource, mine);
+      count(operation, resource, mine);
     } else if (operation.verb == "unlink" && resource.type == ResourceType::file) {
       unlink(resource);
     }
@@ -331,15 +344,15 @@ class Player {
     }
   }
 
-  void make(const std::string& name, const Resource& resource, Mine& mine) {
+  void make(const HistoryOperation& operation, const Resource& resource, Mine& mine) {
     const Status made = product_.make(resource);
     const bool was_there = !made && made.error().code == std::errc::file_exists;
     // Released and registered again in one round of the tracker, it remains; so does a large file
     // until a thread of the tracker begins to remove it. And a new tracker cleans up nothing before
     // all members have told it what they hold.
-    const bool is_new = !mine.is_made && mine.counts >= mine_.size() && kills_of_tracker() == 0 &&
-                        !stage_.has_small_limits();
-    if (was_there && is_new && !mine.was_held && stage_.is_undisturbed() && is_mine(name)) {
+    const bool is_new = !mine.is_made && mine.counts >= mine_.at(operation.process).size() &&
+                        kills_of_tracker() == 0 && !stage_.has_small_limits();
+    if (was_there && is_new && !mine.was_held && stage_.is_undisturbed() && is_mine(operation)) {
       stage_.refute("register_name returns when no clean-up of an earlier use is pending",
                     to_text(resource) + " exists");
     }
@@ -355,14 +368,14 @@ class Player {
     }));
   }
 
-  void count(const std::string& name, const Resource& resource, const Mine& mine) {
+  void count(const HistoryOperation& operation, const Resource& resource, const Mine& mine) {
     const auto counts = product_.client().counts();
     check(status_of(counts));
-    for (auto& [each, its] : mine_) {
+    for (auto& [each, its] : mine_.at(operation.process)) {
       its.counts += counts && its.registered + its.held == 0 ? 1U : 0U;
     }
-    const bool may_be_of_another = is_thread() && !is_mine(name);
-    if (!counts || mine.was_held || is_in("forget", name) || may_be_of_another) {
+    const bool may_be_of_another = has_threads_ && !is_mine(operation);
+    if (!counts || mine.was_held || is_in("forget", operation.object()) || may_be_of_another) {
       return;
     }
     std::uint64_t counted = 0;
@@ -381,49 +394,31 @@ class Player {
       return each.verb == verb && each.object() == name;
     });
   }
-  /// Whether only this process has to do with the name, and nothing removes it but the tracker.
-  bool is_mine(const std::string& name) const {
+  /// Whether no other process or thread has to do with the name, and nothing removes it but the
+  /// tracker.
+  bool is_mine(const HistoryOperation& operation) const {
+    const std::string& name = operation.object();
     return !is_in("forget", name) && !is_in("unlink", name) &&
            std::ranges::none_of(all_, [&](const HistoryOperation& each) {
-             return each.process != name_ && !each.objects.empty() && each.object() == name;
+             return each.process != operation.process && !each.objects.empty() &&
+                    each.object() == name;
            });
   }
 
   Stage& stage_;
   Product& product_;
   const OperationList& all_;
-  const std::string name_;
-  std::map<std::string, Mine, std::less<>> mine_;
+  const bool has_threads_;
+  std::map<std::string, std::map<std::string, Mine, std::less<>>, std::less<>> mine_;
 };
 
-/// All processes of the history are threads of this one.
-Status play_in_threads(Stage& stage, const HistoryPart& part) {
-  std::map<std::string, Player, std::less<>> players;
-  players.try_emplace(stage.role(), stage, part.operations(), stage.role());
-  for (const std::string& each : part.others()) {
-    players.try_emplace(each, stage, part.operations(), each);
-  }
-  const Status done =
-      carry_out_in_threads(stage, part.operations(), part.others(), [&](const auto& each) {
-        static_cast<void>(players.at(each.process).act(each));
-      });
-  for (auto& [name, player] : players) {
-    player.release_all();
-  }
-  players.begin()->second.must_leave_no_object();
-  return done;
-}
-
 Status play(Stage& stage) {
-  const HistoryPart part(stage, vocabulary(), stage.value(history));
-  Player player(stage, part.operations(), stage.role());
+  const HistoryPart part(stage, vocabulary(), stage.value(history), roles_of(stage.value(party)));
+  Player player(stage, part);
   const Status entered = part.enter();
   player.check_join(entered);
   if (!entered) {
     return ok();
-  }
-  if (stage.value(party) == Party::thread) {
-    return play_in_threads(stage, part);
   }
   const bool stays = part.play(player);
   if (part.is_root() && stays) {

@@ -81,6 +81,24 @@ std::int64_t folders_of_arrays(Stage& stage) {
   });
 }
 
+void must_count_none(Stage& stage,
+                     std::initializer_list<ResourceType> types,
+                     const std::string& claim) {
+  std::vector<tracker::Count> counts;
+  may_fail(stage.product().operation("count", [&]() -> Status {
+    LASTREF_TRY(all, stage.product().client().counts());
+    counts = std::move(all);
+    return ok();
+  }));
+  for (const tracker::Count& each : counts) {
+    const bool is_counted =
+        each.holder == stage.os().process_id() && std::ranges::count(types, each.resource.type) > 0;
+    if (is_counted && stage.is_undisturbed()) {
+      stage.refute(claim, to_text(each.resource) + " is counted");
+    }
+  }
+}
+
 void must_equal(Stage& stage, const Array& arrived, const Array& sent) {
   if (!contents_equal(arrived, sent)) {
     stage.refute("no-corruption: an array arrives as it was sent", "other elements");
@@ -138,6 +156,13 @@ Result<Parent> Parent::make(Stage& stage,
   return Parent(stage, std::move(resources), std::move(reducer));
 }
 
+void must_have_reference(Stage& stage, const Sent& sent) {
+  const std::string file = file_of(sent.reduction);
+  if (!sent.reference && file.find("/lastref_memmapping_folder_") != std::string::npos) {
+    stage.refute("T9: an array that travels by a temporary file has a reference of its own", file);
+  }
+}
+
 Status Parent::send(const std::string& signal, const Array& array) {
   std::string bytes;
   const auto act = [&]() -> Result<std::string> {
@@ -145,10 +170,7 @@ Status Parent::send(const std::string& signal, const Array& array) {
     LASTREF_TRY(encoded, encode_reduction(sent.reduction));
     bytes = text_of_bytes(encoded);
     last_file_ = file_of(sent.reduction);
-    if (!sent.reference && last_file_.find("/lastref_memmapping_folder_") != std::string::npos) {
-      stage_.refute("T9: an array that travels by a temporary file has a reference of its own",
-                    last_file_);
-    }
+    must_have_reference(stage_, sent);
     in_transit_.insert_or_assign(signal, std::move(sent));
     return std::string();
   };

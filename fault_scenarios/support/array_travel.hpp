@@ -45,6 +45,15 @@ Array few_numbered();
 /// The number of folders of temporary arrays in the folder of the run.
 std::int64_t folders_of_arrays(Stage& stage);
 
+/// Checks, in an undisturbed run, that the tracker counts no resource of these types for this
+/// process.
+void must_count_none(Stage& stage,
+                     std::initializer_list<ResourceType> types,
+                     const std::string& claim);
+
+/// Checks that what travels by a temporary file has a reference of its own.
+void must_have_reference(Stage& stage, const Sent& sent);
+
 /// Checks that an array that has arrived equals the one sent.
 void must_equal(Stage& stage, const Array& arrived, const Array& sent);
 

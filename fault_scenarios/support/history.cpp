@@ -449,10 +449,30 @@ void Presence::apply(const HistoryOperation& operation) {
   }
 }
 
-HistoryPart::HistoryPart(Stage& stage, const Vocabulary& vocabulary, std::string_view text)
-    : stage_(stage),
-      operations_(parse_history(vocabulary, text).value()),
-      others_(others_in(vocabulary, operations_)) {}
+RoleOf roles_of(Party party) {
+  return [party](const std::string& name) -> std::string {
+    const bool is_thread =
+        party == Party::thread || (party == Party::both && name != "a" && name != "root");
+    return is_thread ? "root" : name;
+  };
+}
+
+HistoryPart::HistoryPart(Stage& stage,
+                         const Vocabulary& vocabulary,
+                         std::string_view text,
+                         const RoleOf& role_of)
+    : stage_(stage), operations_(parse_history(vocabulary, text).value()) {
+  for (const std::string& each : others_in(vocabulary, operations_)) {
+    const std::string role = role_of(each);
+    if (role == stage.role()) {
+      if (each != role) {
+        threads_.push_back(each);
+      }
+    } else if (role != "root" && std::ranges::count(others_, role) == 0) {
+      others_.push_back(role);
+    }
+  }
+}
 
 Status HistoryPart::enter() const {
   return is_root() ? stage_.product().lead() : stage_.product().join();

@@ -43,9 +43,10 @@ struct Vocabulary {
   const Verb* verb_named(std::string_view name) const noexcept;
 };
 
-LASTREF_NAMED_ENUM(Party, (process, "process"), (thread, "thread"));
+LASTREF_NAMED_ENUM(Party, (process, "process"), (thread, "thread"), (both, "both"));
 
-/// What has the operations of a name: a process, or a thread of the root.
+/// What carries out the operations of a name: a process, a thread of the root, or either: "a" is a
+/// process then, and the others are threads.
 inline constexpr Parameter<Party> party = {.name = "party", .usual = Party::process};
 
 struct HistoryOperation {
@@ -167,15 +168,23 @@ bool may_end_tracker(const HistoryOperation& operation);
 /// The processes other than the root that do something, in the order of the vocabulary.
 std::vector<std::string> others_in(const Vocabulary& vocabulary, const OperationList& operations);
 
+/// The role that carries out the operations of a name: in its own thread those of its own name, in
+/// a thread of their own those of each other one.
+using RoleOf = std::function<std::string(const std::string& name)>;
+RoleOf roles_of(Party party);
+
 /// What a role does in each history, whatever its operations are.
 class HistoryPart {
  public:
   /// The text is a history of this vocabulary.
-  HistoryPart(Stage& stage, const Vocabulary& vocabulary, std::string_view text);
+  HistoryPart(Stage& stage,
+              const Vocabulary& vocabulary,
+              std::string_view text,
+              const RoleOf& role_of = roles_of(Party::process));
 
   const OperationList& operations() const noexcept { return operations_; }
-  const std::vector<std::string>& others() const noexcept { return others_; }
   bool is_root() const { return stage_.role() == "root"; }
+  bool has_threads() const noexcept { return !threads_.empty(); }
 
   /// The root makes the tree, the others join it.
   Status enter() const;
@@ -187,6 +196,12 @@ class HistoryPart {
       player.check(stage_.start(each));
     }
     bool stays = true;
+    if (has_threads()) {
+      player.check(carry_out_in_threads(stage_, operations_, threads_, [&](const auto& each) {
+        static_cast<void>(player.act(each));
+      }));
+      return stays;
+    }
     carry_out(stage_, operations_, stage_.role(), [&](const HistoryOperation& each) {
       stays = player.act(each);
       return stays;
@@ -201,7 +216,8 @@ class HistoryPart {
  private:
   Stage& stage_;
   OperationList operations_;
-  std::vector<std::string> others_;
+  std::vector<std::string> others_;   ///< roles
+  std::vector<std::string> threads_;  ///< of this role, by name
 };
 
 /// What the product may report where processes and trackers die during operations on names.
