@@ -83,6 +83,11 @@ class Story {
     records_.back().value = mode;
     return *this;
   }
+  /// In another thread of its process.
+  Story& by(std::uint16_t actor) {
+    records_.back().actor = actor;
+    return *this;
+  }
   /// Made only because the world asked the tracker.
   Story& observed() {
     records_.back().observed = true;

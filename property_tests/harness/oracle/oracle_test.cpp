@@ -392,6 +392,54 @@ TEST_F(OracleTest, a_register_counts_or_not_if_a_forget_was_in_progress) {
   }
 }
 
+TEST_F(OracleTest, a_register_of_a_thread_counts_or_not_if_two_others_forget_at_once) {
+  const Story story = Story()
+                          .begins(root, "forget")
+                          .by(1)
+                          .begins(root, "register")
+                          .by(2)
+                          .begins(root, "forget")
+                          .by(3)
+                          .ends(root, "forget")
+                          .by(1)
+                          .ends(root, "register")
+                          .by(2)
+                          .ends(root, "forget")
+                          .by(3);
+  for (const std::int64_t counted : {0, 1}) {
+    EXPECT_THAT(judged("refcount-exact", Story(story).counted(pid_of_root, counted)), IsEmpty());
+  }
+  EXPECT_THAT(judged("refcount-exact", Story(story).counted(pid_of_root, 2)), SizeIs(1));
+}
+
+TEST_F(OracleTest, what_a_thread_forgets_while_another_registers_it_need_not_stay_E4_T3) {
+  scenario_.forgotten_stay = true;
+  const auto forgets = [](Story story) {
+    return story.says(root, "make").says(root, "forget").all_end();
+  };
+  const Story alone = forgets(Story().says(root, "register"));
+  EXPECT_THAT(judged("stays", alone), SizeIs(1));
+  const Story with_another = forgets(
+      Story().begins(root, "register").by(1).says(root, "register").ends(root, "probe").by(2));
+  EXPECT_THAT(judged("stays", with_another), IsEmpty());
+}
+
+// one-computation
+
+TEST_F(OracleTest, a_value_that_is_computed_twice_at_a_time_is_found_L12) {
+  const char* const word = "compute a value";
+  const Story first = Story().begins(root, word, "k").by(1);
+  EXPECT_THAT(judged("one-computation", Story(first).says(client, word, "l")), IsEmpty());
+  EXPECT_THAT(
+      judged("one-computation", Story(first).ends(root, word, "k").by(1).says(client, word, "k")),
+      IsEmpty());
+  EXPECT_THAT(
+      judged("one-computation", Story(first).died(root, fact::killed).says(client, word, "k")),
+      IsEmpty());
+  EXPECT_THAT(judged("one-computation", Story(first).says(client, word, "k")), SizeIs(1));
+  EXPECT_THAT(judged("one-computation", Story(first).begins(root, word, "k").by(2)), SizeIs(1));
+}
+
 TEST_F(OracleTest, a_hold_of_what_no_process_holds_counts_or_not_even_if_another_forgets_it) {
   const Story held = Story().says(client, "hold").says(root, "forget");
   for (const std::int64_t counted : {0, 1}) {
