@@ -115,6 +115,8 @@ bool PlanInterceptor::is_hit(std::size_t index, const PendingCall& pending_call)
 void PlanInterceptor::fire(const Fault& fault) noexcept {
   const auto index = static_cast<std::size_t>(&fault - faults_.data());
   if (!std::exchange(state_.fired[index], true)) {
+    const FaultEffect effect = row_of(fault.kind).effect;
+    state_.is_disturbed |= effect != FaultEffect::pause && effect != FaultEffect::shorten;
     note_fired(fault.kind, index);
   }
 }

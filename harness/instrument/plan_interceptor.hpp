@@ -37,6 +37,9 @@ struct InterceptorState {
   bool notes_callers = false;       ///< From the start, or
   bool notes_aftermath = false;     ///< after the first fault was injected.
   std::array<bool, faults_max> fired = {};
+  /// A fault was injected that the caller of the product may notice. It does not notice another
+  /// order, and the product hides that a call transfers fewer bytes.
+  bool is_disturbed = false;
 
   /// Applies what the plan says about all processes together. Call it before the first of them
   /// starts.

@@ -93,7 +93,7 @@ std::uint64_t KernelStage::mapped() {
 
 bool KernelStage::is_undisturbed() const noexcept {
   const ControlBlock& control_block = context_.run.control_block();
-  return !control_block.interceptors.has_fired() && !control_block.ungated.has_kills.load();
+  return !control_block.interceptors.is_disturbed && !control_block.ungated.has_kills.load();
 }
 
 void KernelStage::refute(const std::string& claim, const std::string& seen) {

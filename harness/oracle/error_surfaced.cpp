@@ -94,9 +94,12 @@ bool made_good(const Record& failed, const Record& later) noexcept {
   const bool is_gone = is_removal(failed.call) && later.error == ENOENT &&
                        (later.call == Call::status_at || is_removal(later.call)) &&
                        later.text.view() == failed.text.view();
-  return later.process == failed.process
-             ? (is_same && is_done) || is_gone || gives_up(failed, later) || has_come(failed, later)
-             : is_same && by_another;
+  // The mode of a folder is changed only so that something in it can be removed.
+  const bool is_removed_anyway = failed.call == Call::change_mode && is_tracker(failed) &&
+                                 later.call == Call::remove_folder && later.error == 0;
+  return later.process == failed.process ? (is_same && is_done) || is_gone || is_removed_anyway ||
+                                               gives_up(failed, later) || has_come(failed, later)
+                                         : is_same && by_another;
 }
 
 /// Whether it is a worker of a pool: their roles are numbered.

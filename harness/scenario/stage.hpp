@@ -125,7 +125,8 @@ class Stage {
   /// Bytes of address space that its Os has mapped.
   virtual std::uint64_t mapped() = 0;
 
-  /// Whether no planned fault has been injected so far: then everything happens as in a clean run.
+  /// Whether no planned fault has been injected so far but pauses and short transfers: then every
+  /// operation does what it does in a clean run.
   virtual bool is_undisturbed() const noexcept = 0;
   /// A finding of the scenario's own: `claim` does not hold because `seen`.
   virtual void refute(const std::string& claim, const std::string& seen) = 0;

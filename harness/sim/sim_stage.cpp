@@ -145,7 +145,7 @@ std::size_t SimStage::processes(const std::string& role) {
 
 bool SimStage::is_undisturbed() const noexcept {
   run_.machine.scheduler.touch_all();
-  return !run_.interceptors.has_fired();
+  return !run_.interceptors.is_disturbed;
 }
 
 void SimStage::refute(const std::string& claim, const std::string& seen) {
