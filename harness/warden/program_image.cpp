@@ -39,8 +39,8 @@ std::string function_of(const std::string& symbol) {
   const std::string_view name = text.get();
   std::size_t at = name.rfind(')');
   for (std::size_t depth = 0; at != std::string_view::npos && at > 0; --at) {
-    depth += name[at] == ')' ? 1 : 0;
-    depth -= name[at] == '(' ? 1 : 0;
+    depth += name[at] == ')' ? 1U : 0U;
+    depth -= name[at] == '(' ? 1U : 0U;
     if (depth == 0) {
       return std::string(name.substr(0, at));
     }

@@ -33,7 +33,7 @@ std::size_t read_all(const std::string& bytes) {
   std::size_t found = 0;
   for (std::uint64_t address = 0; address < bytes.size(); address += 61) {
     const auto rule = rules.rule_at(address, 0, registers, [](std::uint64_t at) { return at; });
-    found += rule ? 1 : 0;
+    found += rule ? 1U : 0U;
     rules.address_of(address);
   }
   for_each_function(file.get(), [](const ElfFunction& /*function*/) {});
