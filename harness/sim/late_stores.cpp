@@ -139,11 +139,27 @@ bool LateStores::has_unreleased(const SimProcess& process) const noexcept {
   });
 }
 
+bool LateStores::has_unseen(const SimProcess& process) const noexcept {
+  return std::ranges::any_of(stores_, [&](const Store& store) { return !sees(process, store); });
+}
+
+bool LateStores::overlaps(const Store& store,
+                          const Inode& inode,
+                          std::uint64_t offset,
+                          std::uint64_t size) noexcept {
+  return store.inode.get() == &inode && store.offset < offset + size &&
+         offset < store.offset + store.before.size();
+}
+
+bool LateStores::has_any(const Inode& inode,
+                         std::uint64_t offset,
+                         std::uint64_t size) const noexcept {
+  return std::ranges::any_of(
+      stores_, [&](const Store& store) { return overlaps(store, inode, offset, size); });
+}
+
 void LateStores::settle(const Inode& inode, std::uint64_t offset, std::uint64_t size) {
-  show([&](const Store& store) {
-    return store.inode.get() == &inode && store.offset < offset + size &&
-           offset < store.offset + store.before.size();
-  });
+  show([&](const Store& store) { return overlaps(store, inode, offset, size); });
 }
 
 void LateStores::touch(SimProcess& process,

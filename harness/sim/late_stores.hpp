@@ -66,6 +66,10 @@ class LateStores {
   /// Whether the process has written bytes, other than words, that it has not released and that
   /// another process sees late.
   bool has_unreleased(const SimProcess& process) const noexcept;
+  /// Whether there is a store that the process does not see yet.
+  bool has_unseen(const SimProcess& process) const noexcept;
+  /// Whether there is a store to these bytes that a process does not see yet.
+  bool has_any(const Inode& inode, std::uint64_t offset, std::uint64_t size) const noexcept;
 
  private:
   struct Store {
@@ -83,6 +87,10 @@ class LateStores {
   template <typename Which>
   void show(Which which);
   static bool sees(const SimProcess& process, const Store& store) noexcept;
+  static bool overlaps(const Store& store,
+                       const Inode& inode,
+                       std::uint64_t offset,
+                       std::uint64_t size) noexcept;
   bool is_seen_by_all(const Store& store) const;
   void drop_what_all_see();
 

@@ -48,7 +48,7 @@ bool Scheduler::can_go_on(const Actor& actor) const {
 std::optional<Scheduler::Index> Scheduler::next(bool may_stay, Reach reach) {
   finish_killed();
   if (happens_before && !only && !actors_.empty()) {
-    happens_before->end_step(current_, actors_[current_].process.get());
+    happens_before->end_step(current_, kernel_.accesses.end_step(actors_[current_].process->token));
   }
   list_ready(may_stay);
   const bool is_alone = !may_stay && options_.size() == 1 && options_.front().actor == current_;
@@ -110,22 +110,10 @@ bool Scheduler::expire() {
     if (actor.ready != nullptr && actor.deadline && *actor.deadline <= kernel_.clock) {
       any = any || !actor.late;
       actor.late = true;
-      touch_all();
+      kernel_.accesses.touch_all();
     }
   }
   return any;
-}
-
-void Scheduler::touch(Shared what, Access access) {
-  if (happens_before) {
-    happens_before->touch(what, access);
-  }
-}
-
-void Scheduler::touch_all() {
-  if (happens_before) {
-    happens_before->touch_all();
-  }
 }
 
 void Scheduler::count_step(Index actor) {
@@ -211,6 +199,7 @@ bool Scheduler::wait_until(const std::function<bool()>& ready,
 void Scheduler::pause() noexcept {
   actors_[current_].paused = true;
   leave();
+  kernel_.accesses.touch_all();  // It was not ready while others could continue.
   exit_if_killed();
 }
 
@@ -265,8 +254,10 @@ void Scheduler::finish_killed() {
 }
 
 void Scheduler::finish_exit(Actor& reaper) {
-  touch_all();
   SimProcess& process = *reaper.process;
+  if (process.exit.killed) {
+    kernel_.accesses.touch_all();  // The harness may react to it.
+  }
   if (process.state == SimProcess::State::running) {
     if (on_death) {
       on_death(process);
@@ -307,7 +298,7 @@ bool Scheduler::advance_clock() {
   if (first == nullptr) {
     return false;
   }
-  touch_all();
+  kernel_.accesses.touch_all();
   first->late = true;
   kernel_.clock = std::max(kernel_.clock, *first->deadline);
   return true;
@@ -315,6 +306,7 @@ bool Scheduler::advance_clock() {
 
 void Scheduler::look(bool goes_on) noexcept {
   looks_ = true;
+  kernel_.accesses.touch_all();
   if (goes_on) {
     picked_ = current_;
   }
@@ -337,7 +329,7 @@ void Scheduler::run_alone(const std::function<bool(const SimProcess&)>& these) {
   const Index current = current_;
   const std::optional<Index> picked = std::exchange(picked_, std::nullopt);
   const std::uint32_t on_end = on_end_;
-  touch_all();
+  kernel_.accesses.touch_all();
   only = these;
   run();
   only = nullptr;

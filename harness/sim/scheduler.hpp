@@ -108,11 +108,8 @@ class Scheduler {
   std::function<bool(const SimProcess&)> only;
   /// Whether `run` returns for an inspection after a death by a signal, before another actor runs.
   std::function<bool()> shows_deaths = [] { return false; };
-  /// If there is one, all accesses are noted in it, and questions have a state.
+  /// If there is one, the kernel has to note accesses; then questions have a state.
   std::optional<HappensBefore> happens_before;
-  /// Note an access of the running step in it.
-  void touch(Shared what, Access access);
-  void touch_all();
   /// The steps that were taken, if they are counted.
   bool counts_steps = false;
   RunEstimate steps_taken() const;

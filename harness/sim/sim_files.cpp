@@ -60,6 +60,7 @@ Answer<void> SimKernel::descend(const SimProcess& caller,
     if (at.found->kind != os::FileKind::folder) {
       return refused(ENOTDIR);
     }
+    accesses.touch(Part::attributes, at.found->number, Access::read);
     if (!may(caller, *at.found, to_search)) {
       return refused(EACCES);
     }
@@ -73,6 +74,7 @@ Answer<void> SimKernel::descend(const SimProcess& caller,
       const auto parent = at.folder->parent.lock();
       at.found = parent ? parent : at.folder;
     } else if (at.last == Last::normal) {
+      accesses.touch(Part::entry, at.folder->number, Access::read, name);
       const auto entry = at.folder->entries.find(name);
       at.found = entry == at.folder->entries.end() ? nullptr : entry->second.inode;
     }
@@ -149,6 +151,7 @@ Answer<SimKernel::Walk> SimKernel::entry_for_new(const SimProcess& caller,
   if (!at->folder->linked) {
     return refused(ENOENT);
   }
+  note_storage();
   if (at->folder->device == first_device && inodes_ >= limits.inodes) {
     return refused(ENOSPC);
   }
@@ -159,6 +162,9 @@ std::shared_ptr<Inode> SimKernel::link(const SimProcess& caller,
                                        const Walk& at,
                                        os::FileKind kind,
                                        std::uint32_t mode) {
+  note_change_of_name(*at.folder, at.name);
+  // Listings show it, although processes that only make entries do not.
+  accesses.touch(Part::order, at.folder->number, Access::write);
   auto inode = std::make_shared<Inode>();
   inode->number = next_inode_++;
   inode->kind = kind;
@@ -172,7 +178,24 @@ std::shared_ptr<Inode> SimKernel::link(const SimProcess& caller,
   return inode;
 }
 
+void SimKernel::note_change_of_name(const Inode& folder, const std::string& name) const {
+  accesses.touch(Part::entry, folder.number, Access::write, name);
+  accesses.touch(Part::entries, folder.number, Access::add);
+  accesses.touch(Shared::judged, Access::add);
+}
+
+void SimKernel::note_status(const Inode& inode) const {
+  accesses.touch(Part::attributes, inode.number, Access::read);
+  accesses.touch(Part::size, inode.number, Access::read);
+  if (inode.kind == os::FileKind::folder) {
+    accesses.touch(Part::entries, inode.number, Access::read);
+  }
+}
+
 void SimKernel::unlink_at(const Walk& at) {
+  note_change_of_name(*at.folder, at.name);
+  accesses.touch(Part::attributes, at.found->number, Access::write);
+  note_storage();
   at.folder->entries.erase(at.name);
   if (--at.found->names > 0) {
     return;
@@ -203,6 +226,7 @@ Answer<os::Fd> SimKernel::open(SimProcess& caller,
   }
   auto description = std::make_shared<Description>();
   description->kind = DescriptionKind::file;
+  description->number = next_number_++;
   description->writable = options.write;
   description->append = options.append;
   if (options.create) {
@@ -224,6 +248,7 @@ Answer<os::Fd> SimKernel::open(SimProcess& caller,
     return refused(ENOENT);
   }
   const Inode& inode = *at->found;
+  accesses.touch(Part::attributes, inode.number, Access::read);
   if (inode.kind == os::FileKind::symlink) {
     return refused(options.folder ? ENOTDIR : ELOOP);
   }
@@ -249,6 +274,7 @@ Answer<os::FileStatus> SimKernel::status(SimProcess& caller, os::Fd fd) {
     return refused(EBADF);
   }
   if (open->inode) {
+    note_status(*open->inode);
     return status_of(*open->inode);
   }
   os::FileStatus status{.device = 2, .mode = 0600, .owner = caller.user};
@@ -264,7 +290,11 @@ Answer<os::FileStatus> SimKernel::status_at(SimProcess& caller, const os::PathAt
   if (!at) {
     return refused(at.error());
   }
-  return at->found ? Answer<os::FileStatus>(status_of(*at->found)) : refused(ENOENT);
+  if (!at->found) {
+    return refused(ENOENT);
+  }
+  note_status(*at->found);
+  return status_of(*at->found);
 }
 
 Answer<void> SimKernel::unlink(SimProcess& caller, const os::PathAt& where) {
@@ -343,6 +373,7 @@ Answer<void> SimKernel::change_mode(SimProcess& caller,
   if (caller.user != 0 && caller.user != at->found->owner) {
     return refused(EPERM);
   }
+  accesses.touch(Part::attributes, at->found->number, Access::write);
   at->found->mode = mode & 07777U;
   return {};
 }
@@ -371,6 +402,7 @@ Answer<void> SimKernel::remove_folder(SimProcess& caller, const os::PathAt& wher
   if (at->found->kind != os::FileKind::folder) {
     return refused(ENOTDIR);
   }
+  accesses.touch(Part::entries, at->found->number, Access::read);
   if (!at->found->entries.empty()) {
     return refused(ENOTEMPTY);
   }
@@ -386,6 +418,9 @@ Answer<std::vector<os::FolderEntry>> SimKernel::read_folder(SimProcess& caller, 
   if (!open->inode || open->inode->kind != os::FileKind::folder) {
     return refused(ENOTDIR);
   }
+  note_status(*open->inode);
+  accesses.touch(Part::order, open->inode->number, Access::read);
+  accesses.touch(Part::offset, open->number, Access::write);
   if (!open->inode->linked) {
     return refused(ENOENT);
   }

@@ -25,6 +25,7 @@
 
 #include <lastref/os.hpp>
 
+#include "harness/sim/accesses.hpp"
 #include "harness/sim/late_stores.hpp"
 
 namespace lastref::harness::sim {
@@ -97,6 +98,7 @@ struct Pipe {
   std::deque<Page> pages;
   int readers = 0;
   int writers = 0;
+  std::uint64_t number = 0;  ///< Unique in a run, like that of an inode
 };
 
 struct Packet {
@@ -114,12 +116,16 @@ struct Socket {
   Socket& operator=(const Socket&) = delete;
   ~Socket();
 
+  std::uint64_t number = 0;  ///< Unique in a run, like that of an inode
   State state = State::fresh;
   std::shared_ptr<Inode> address;
   std::weak_ptr<Socket> peer;
   std::deque<Packet> inbox;
   std::deque<std::shared_ptr<Socket>> waiting;  ///< Connected, not yet accepted
-  std::size_t cost = 0;  ///< bytes of our buffer that are in the peer's inbox
+  std::size_t cost = 0;         ///< bytes of our buffer that are in the peer's inbox
+  std::size_t cost_of_all = 0;  ///< bytes of our buffer that all packets took that we have sent
+  std::uint64_t arrived = 0;    ///< packets that were ever in our inbox,
+  std::uint64_t taken = 0;      ///< and those of them that were received
   bool shut = false;
   bool embryo = false;  ///< In a listener's queue
   int error = 0;        ///< Reported once
@@ -137,6 +143,7 @@ struct Description {
   ~Description();
 
   DescriptionKind kind = DescriptionKind::stream;
+  std::uint64_t number = 0;  ///< Of an open file; unique in a run
   bool writable = false;
   bool append = false;
   std::uint64_t offset = 0;  ///< For a folder: the order of the entry that was read last
@@ -302,6 +309,8 @@ class SimKernel {
   Answer<os::PipeEnds> make_pipe(SimProcess& caller);
   /// Fills in what is ready now, and returns the number of ready items.
   std::size_t look(const SimProcess& caller, std::span<os::PollItem> items) const;
+  /// Notes what `look` accesses. The scheduler looks as well, and is no step of a process.
+  void note_look(const SimProcess& caller, std::span<const os::PollItem> items) const;
   /// Whether that number would be above zero.
   bool is_ready(const SimProcess& caller, std::span<const os::PollItem> items) const;
 
@@ -320,6 +329,8 @@ class SimKernel {
   std::uint64_t changes = 0;  ///< Increases when something may have become ready.
   bool pipes_travel = false;  ///< A pipe was passed to another process.
   LateStores late{processes_};
+  /// Of the running step.
+  mutable Accesses accesses;
 
  private:
   enum class Last : std::uint8_t { normal, dot, dot_dot, root };
@@ -365,6 +376,22 @@ class SimKernel {
   /// Whether a store into a map of the file finds no space.
   bool has_no_space_for_stores(const Inode& inode) const noexcept;
   std::size_t take_pages(Inode& inode, std::uint64_t offset, std::size_t size);
+  /// Space and inodes are accessed. Without limits the order of that makes no difference.
+  void note_storage() const;
+  /// All processes are to see what was stored there, as a process reads or changes it by a call.
+  void settle(const Inode& inode, std::uint64_t offset, std::uint64_t size);
+  /// A process changes bytes of a file, which may grow.
+  void note_change(const Inode& inode, std::uint64_t offset, std::uint64_t size) const;
+  /// A process reads bytes of a file, as far as it has them.
+  void note_read(const Inode& inode, std::uint64_t offset, std::uint64_t size) const;
+  void note_change_of_name(const Inode& folder, const std::string& name) const;
+  /// Another process may have the same open description, so this is not always its end.
+  void note_close(const Description& open) const;
+  void note_unmap(const Map& map) const;
+  void note_lock(const Inode& inode, Access access, const RecordLock& range) const;
+  void note_status(const Inode& inode) const;
+  void note_look(const Socket& socket, const os::PollItem& item) const;
+  void drop_locks(Inode& inode, const SimProcess& caller) const;
   /// Frees the pages from `first` on and before `end`.
   void give_pages_back(Inode& inode, std::uint64_t first, std::uint64_t end);
   Answer<std::size_t> write_pipe(Pipe& pipe, os::Bytes bytes);
@@ -379,6 +406,7 @@ class SimKernel {
   std::vector<std::shared_ptr<SimProcess>> processes_;
   std::uint64_t next_inode_ = 1;
   std::uint64_t next_order_ = 1;
+  std::uint64_t next_number_ = 1;  ///< Of a socket, pipe or open file
   std::size_t inodes_ = 0;
   std::size_t bytes_ = 0;
   std::size_t elsewhere_bytes_ = 0;  ///< on the other file system

@@ -73,9 +73,16 @@ Answer<os::Buffer> SimKernel::map(SimProcess& caller, const os::MapOptions& opti
     }
     // A read-only map must show what others write, so it is the file's own bytes, too.
     if (options.kind == os::MapKind::copy_on_write) {
-      late.settle(*open->inode, options.offset, options.size);
+      note_read(*open->inode, options.offset, options.size);
+      settle(*open->inode, options.offset, options.size);
       map.own = copy_of(*open->inode, options.offset, options.size);
     } else {
+      // The first map decides how far the file may grow. While it is mapped, another one changes
+      // only which processes see stores late.
+      accesses.touch(Part::size, open->inode->number, Access::read);
+      accesses.touch(Part::maps,
+                     open->inode->number,
+                     open->inode->pinned.expired() ? Access::write : Access::add);
       map.pin = pin(*open->inode, options.offset + options.size, limits.mapped_growth);
       if (!map.pin) {
         return refused(ENOMEM);
@@ -92,6 +99,13 @@ Answer<os::Buffer> SimKernel::map(SimProcess& caller, const os::MapOptions& opti
   return caller.maps.back().bytes;
 }
 
+void SimKernel::note_unmap(const Map& map) const {
+  if (map.inode) {
+    accesses.touch(
+        Part::maps, map.inode->number, map.pin.use_count() == 1 ? Access::write : Access::add);
+  }
+}
+
 Answer<void> SimKernel::unmap(SimProcess& caller, os::Buffer mapped) {
   const auto found = std::find_if(caller.maps.begin(), caller.maps.end(), [&](const Map& map) {
     return map.bytes.data() == mapped.data() && map.bytes.size() == mapped.size();
@@ -99,6 +113,7 @@ Answer<void> SimKernel::unmap(SimProcess& caller, os::Buffer mapped) {
   if (found == caller.maps.end()) {
     return refused(EINVAL);
   }
+  note_unmap(*found);
   caller.maps.erase(found);
   return {};
 }
@@ -109,14 +124,27 @@ void SimKernel::touch(SimProcess& caller,
   for (const Map& map : caller.maps) {
     const auto* const first = map.bytes.data();
     if (map.inode && access.at >= first && access.at < first + map.bytes.size()) {
-      if (access.step != Step::word_load && has_no_space_for_stores(*map.inode)) {
+      const auto* const file =
+          static_cast<const std::byte*>(static_cast<const void*>(map.inode->bytes.data()));
+      const auto offset = static_cast<std::uint64_t>(access.at - file);
+      const bool reads_only = access.step == Step::word_load;
+      accesses.touch_range(Part::content,
+                           map.inode->number,
+                           reads_only ? Access::read : Access::write,
+                           offset,
+                           offset + sizeof(std::uint64_t));
+      if (!reads_only) {
+        note_storage();
+      }
+      if (!reads_only && late.has_any(*map.inode, offset, sizeof(std::uint64_t))) {
+        accesses.touch_all();  // As in `settle`, which a store to a word does itself.
+      }
+      if (!reads_only && has_no_space_for_stores(*map.inode)) {
         caller.doomed = true;
         caller.exit = {.code = bus_error, .killed = true};
         return;
       }
-      const auto* const file =
-          static_cast<const std::byte*>(static_cast<const void*>(map.inode->bytes.data()));
-      late.touch(caller, map.inode, static_cast<std::uint64_t>(access.at - file), access, is_late);
+      late.touch(caller, map.inode, offset, access, is_late);
       return;
     }
   }

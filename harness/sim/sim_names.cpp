@@ -142,6 +142,9 @@ Answer<void> SimKernel::rename_to(SimProcess& caller,
   if ((from->slash || to->slash) && from->found->kind != os::FileKind::folder) {
     return refused(ENOTDIR);
   }
+  if (from->found->kind == os::FileKind::folder) {
+    accesses.touch_all();  // The paths of all that is in it change.
+  }
   if (is_above(*from->found, to->folder)) {
     return refused(EINVAL);
   }
@@ -157,6 +160,10 @@ Answer<void> SimKernel::rename_to(SimProcess& caller,
   if (to->found) {
     unlink_at(*to);
   }
+  note_change_of_name(*from->folder, from->name);
+  note_change_of_name(*to->folder, to->name);
+  accesses.touch(Part::order, to->folder->number, Access::write);
+  accesses.touch(Part::attributes, from->found->number, Access::write);
   from->folder->entries.erase(from->name);
   to->folder->entries[to->name] = {.inode = from->found, .order = next_order_++};
   from->found->parent = to->folder;
@@ -196,6 +203,7 @@ Answer<void> SimKernel::link(SimProcess& caller,
   if (from->found->device != to->folder->device) {
     return refused(EXDEV);
   }
+  accesses.touch(Part::attributes, from->found->number, Access::read);
   const bool is_own = caller.user == 0 || caller.user == from->found->owner;
   if (!is_own && (from->found->kind != os::FileKind::regular ||
                   !may(caller, *from->found, to_read | to_write))) {
@@ -207,6 +215,9 @@ Answer<void> SimKernel::link(SimProcess& caller,
   if (from->found->kind == os::FileKind::folder) {
     return refused(EPERM);
   }
+  note_change_of_name(*to->folder, to->name);
+  accesses.touch(Part::order, to->folder->number, Access::write);
+  accesses.touch(Part::attributes, from->found->number, Access::write);
   ++from->found->names;
   to->folder->entries[to->name] = {.inode = from->found, .order = next_order_++};
   return {};

@@ -73,181 +73,30 @@ SimOs::~SimOs() = default;
 
 void SimOs::orders(Call call) noexcept {
   LateStores& late = machine_.kernel.late;
-  if (call != Call::write && call != Call::write_at) {
+  const bool releases = call != Call::write && call != Call::write_at;
+  const bool acquires = has(row_of(call).traits, Traits::observes);
+  note_visibility(releases, acquires);
+  if (releases) {
     late.release(*process_);
   }
-  if (has(row_of(call).traits, Traits::observes)) {
+  if (acquires) {
     late.acquire(*process_);
   }
 }
 
-void SimOs::note_accesses(Call call, const CallObject& object) noexcept {
-  HappensBefore* const order = happens_before();
-  if (order == nullptr) {
-    return;
+// A process that sees all stores at present acquires nothing, whatever others do before or after.
+void SimOs::note_visibility(bool releases, bool acquires) noexcept {
+  SimKernel& kernel = machine_.kernel;
+  if (releases && kernel.late.has_unreleased(*process_)) {
+    kernel.accesses.touch(Shared::stores, Access::write);
   }
-  switch (call) {
-    case Call::sync:
-    case Call::unmap:
-    case Call::make_socket:
-    case Call::peer_of:
-    case Call::make_pipe:
-    case Call::ignore_signal:
-      return;
-    case Call::open:
-    case Call::create_shm:
-    case Call::create_semaphore:
-      order->touch(Shared::names, object.mode < 0 ? Access::read : Access::write);
-      return;
-    case Call::status_at:
-      order->touch(Shared::sizes, Access::write);
-      [[fallthrough]];
-    case Call::read_link:
-    case Call::file_system:
-      order->touch(Shared::names, Access::read);
-      return;
-    case Call::unlink:
-    case Call::unlink_shm:
-    case Call::unlink_semaphore:
-    case Call::rename:
-    case Call::rename_new:
-    case Call::link:
-    case Call::change_mode:
-    case Call::make_folder:
-    case Call::remove_folder:
-      order->touch(Shared::names, Access::write);
-      return;
-    case Call::bind:
-      order->touch(Shared::names, Access::write);
-      order->touch(Shared::listeners, Access::write);
-      return;
-    case Call::connect:
-      order->touch(Shared::names, Access::read);
-      order->touch(Shared::listeners, Access::write);
-      break;
-    case Call::listen:
-    case Call::accept:
-      order->touch(Shared::listeners, Access::write);
-      break;
-    case Call::open_process:
-    case Call::wait_child:
-      order->touch(Shared::pids, Access::write);
-      return;
-    case Call::close:
-    case Call::read:
-    case Call::read_at:
-    case Call::write:
-    case Call::write_at:
-    case Call::allocate:
-    case Call::punch_hole:
-    case Call::status:
-    case Call::read_folder:
-    case Call::map:
-    case Call::lock_range:
-    case Call::lock_folder:
-    case Call::find_lock:
-    case Call::send:
-    case Call::receive:
-    case Call::shut_down:
-      break;
-    default:
-      order->touch_all();
-      return;
-  }
-  if (const auto description =
-          object.fd ? SimKernel::description(*process_, *object.fd) : nullptr) {
-    note_accesses(call, *description);
-  }
-}
-
-void SimOs::note_accesses(Call call, const Description& description) noexcept {
-  HappensBefore& order = *happens_before();
-  const Access access = call == Call::poll ? Access::read : Access::write;
-  switch (description.kind) {
-    case DescriptionKind::file:
-      note_access_to_file(call, description);
-      return;
-    case DescriptionKind::socket:
-      order.touch(description.socket.get(), access);
-      if (const auto peer = description.socket->peer.lock()) {
-        order.touch(peer.get(), access);
-      }
-      // Connections to a listener end with it, and a poll of it sees them.
-      if (description.socket->state == Socket::State::listening) {
-        order.touch(Shared::listeners, access);
-      }
-      return;
-    case DescriptionKind::pipe_read:
-    case DescriptionKind::pipe_write:
-      order.touch(description.pipe.get(), access);
-      return;
-    case DescriptionKind::stream:
-      order.touch(Shared::output, access);
-      return;
-    case DescriptionKind::process:
-      return;  // Its death is ordered with all.
-  }
-}
-
-void SimOs::note_access_to_file(Call call, const Description& description) noexcept {
-  HappensBefore& order = *happens_before();
-  const Inode* const inode = description.inode.get();
-  if (inode == nullptr) {
-    order.touch_all();
-    return;
-  }
-  const SimLimits& limits = machine_.kernel.limits;
-  const bool is_limited = limits.bytes != SimLimits{}.bytes ||
-                          limits.inodes != SimLimits{}.inodes || limits.copying_bytes;
-  switch (call) {
-    case Call::write:
-    case Call::write_at:
-    case Call::allocate:
-    case Call::punch_hole:
-      order.touch(inode, Access::write);
-      order.touch(&description, Access::write);  // Its offset
-      order.touch(Shared::sizes, is_limited ? Access::write : Access::read);
-      return;
-    case Call::read:
-      order.touch(&description, Access::write);
-      [[fallthrough]];
-    case Call::read_at:
-    case Call::map:
-      order.touch(inode, Access::read);
-      return;
-    case Call::read_folder:
-      order.touch(&description, Access::write);
-      [[fallthrough]];
-    case Call::status:
-      order.touch(inode, Access::read);
-      order.touch(Shared::names, Access::read);
-      return;
-    case Call::close:  // It drops the locks of the process.
-    case Call::lock_range:
-    case Call::lock_folder:
-      order.touch(&inode->locks, Access::write);
-      return;
-    case Call::find_lock:
-      order.touch(&inode->locks, Access::read);
-      return;
-    case Call::poll:
-      return;  // A file is always ready.
-    default:
-      order.touch_all();
+  if (acquires && kernel.late.has_unseen(*process_)) {
+    kernel.accesses.touch(Shared::stores, Access::read);
   }
 }
 
 void SimOs::touch(const os::WordAccess& access) noexcept {
-  if (HappensBefore* const order = happens_before()) {
-    const auto has_it = [&](const Map& map) {
-      return map.inode && access.at >= map.bytes.data() &&
-             access.at < map.bytes.data() + map.bytes.size();
-    };
-    const auto map = std::ranges::find_if(process_->maps, has_it);
-    if (map != process_->maps.end()) {
-      order->touch(map->inode.get(), access.step == Step::word_load ? Access::read : Access::write);
-    }
-  }
+  note_visibility(/*releases=*/true, /*acquires=*/true);
   machine_.kernel.touch(*process_, access, [&] {
     // Not in enumeration: it would double the runs, and all of them have late writes.
     constexpr Question whether{.options = 2, .worthwhile = 0};
@@ -265,13 +114,7 @@ Result<std::size_t> SimOs::poll(std::span<os::PollItem> items,
                                 std::optional<std::chrono::nanoseconds> timeout) noexcept {
   LASTREF_ASSERT(timeout == os::Instant(0));
   orders(Call::poll);
-  if (happens_before() != nullptr) {
-    for (const os::PollItem& item : items) {
-      if (const auto description = SimKernel::description(*process_, item.fd)) {
-        note_accesses(Call::poll, *description);
-      }
-    }
-  }
+  machine_.kernel.note_look(*process_, items);
   return machine_.kernel.look(*process_, items);
 }
 
@@ -280,7 +123,7 @@ Result<os::Child> SimOs::spawn(const os::SpawnOptions& options) noexcept {
     return failed(ENOENT, Call::spawn, object_of_call(options));
   }
   orders(Call::spawn);
-  note_accesses(Call::spawn, object_of_call(options));
+  machine_.kernel.accesses.touch_all();
   auto child = machine_.kernel.spawn(process_, options);
   if (!child) {
     return failed(child.error(), Call::spawn, object_of_call(options));
@@ -294,7 +137,7 @@ Result<os::Child> SimOs::spawn(const os::SpawnOptions& options) noexcept {
 
 Status SimOs::signal_process(os::Fd process, os::Signal signal) noexcept {
   orders(Call::signal_process);
-  note_accesses(Call::signal_process, object_of_call(process));
+  machine_.kernel.accesses.touch_all();
   const auto answer = machine_.kernel.signal_process(*process_, process, signal);
   machine_.scheduler.exit_if_killed();
   machine_.scheduler.show_deaths();
@@ -317,7 +160,6 @@ Status SimOs::unblock_signal(os::Signal signal) noexcept {
 
 Result<std::unique_ptr<os::Thread>> SimOs::start_thread(std::function<void()> body,
                                                         os::ThreadKind) noexcept {
-  machine_.scheduler.touch(Shared::pids, Access::write);
   const os::Pid number = machine_.kernel.number_a_thread();
   const Scheduler::Index actor =
       machine_.scheduler.start(process_, /*is_main=*/false, [body = std::move(body)] {

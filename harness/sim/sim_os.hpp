@@ -68,6 +68,58 @@ Result<T> told(Answer<T> answer, Call call, const CallObject& object) {
   }
 }
 
+/// Whether the kernel notes all that the call accesses; see Accesses.
+constexpr bool notes_its_accesses(Call call) noexcept {
+  switch (call) {
+    case Call::open:
+    case Call::close:
+    case Call::read:
+    case Call::read_at:
+    case Call::write:
+    case Call::write_at:
+    case Call::sync:
+    case Call::allocate:
+    case Call::punch_hole:
+    case Call::status:
+    case Call::status_at:
+    case Call::unlink:
+    case Call::rename:
+    case Call::rename_new:
+    case Call::link:
+    case Call::read_link:
+    case Call::change_mode:
+    case Call::make_folder:
+    case Call::remove_folder:
+    case Call::read_folder:
+    case Call::file_system:
+    case Call::map:
+    case Call::unmap:
+    case Call::create_shm:
+    case Call::unlink_shm:
+    case Call::create_semaphore:
+    case Call::unlink_semaphore:
+    case Call::lock_range:
+    case Call::lock_folder:
+    case Call::find_lock:
+    case Call::make_socket:
+    case Call::bind:
+    case Call::listen:
+    case Call::accept:
+    case Call::connect:
+    case Call::send:
+    case Call::receive:
+    case Call::shut_down:
+    case Call::peer_of:
+    case Call::make_pipe:
+    case Call::open_process:
+    case Call::wait_child:
+    case Call::ignore_signal:
+      return true;
+    default:
+      return false;
+  }
+}
+
 class SimOs final : public EveryCall<SimOs> {
  public:
   SimOs(Machine& machine, std::shared_ptr<SimProcess> process) noexcept;
@@ -82,7 +134,9 @@ class SimOs final : public EveryCall<SimOs> {
   AnswerOf<call> every(Given&&... given) noexcept {
     orders(call);
     const CallObject object = object_of_call(given...);
-    note_accesses(call, object);
+    if (!notes_its_accesses(call)) {
+      machine_.kernel.accesses.touch_all();
+    }
     return told(CallOf<call>::make(machine_.kernel, *process_, given...), call, object);
   }
 
@@ -119,14 +173,8 @@ class SimOs final : public EveryCall<SimOs> {
   [[noreturn]] static void not_asked_here() noexcept { LASTREF_ASSERT(false); }
   /// The effect of each call on the order in which stores are seen; see LateStores.
   void orders(Call call) noexcept;
-  /// What a call accesses that other processes may access too; see HappensBefore.
-  void note_accesses(Call call, const CallObject& object) noexcept;
-  void note_accesses(Call call, const Description& description) noexcept;
-  void note_access_to_file(Call call, const Description& description) noexcept;
-  HappensBefore* happens_before() const noexcept {
-    auto& order = machine_.scheduler.happens_before;
-    return order ? &*order : nullptr;
-  }
+  /// What that means for the order of steps.
+  void note_visibility(bool releases, bool acquires) noexcept;
 
   Machine& machine_;
   std::shared_ptr<SimProcess> process_;

@@ -79,11 +79,6 @@ void replace(Inode& inode, RecordLock wanted) {
   inode.locks.insert(inode.locks.begin() + position, kept.begin(), kept.end());
 }
 
-// "As a side effect of closing any descriptor": fcntl(2), "Record locking and ...".
-void drop_locks(Inode& inode, const SimProcess& caller) {
-  std::erase_if(inode.locks, [&](const RecordLock& lock) { return lock.owner == &caller; });
-}
-
 }  // namespace
 
 int number_of(os::Signal signal) {
@@ -129,6 +124,7 @@ SimKernel::~SimKernel() {
 }
 
 os::Pid SimKernel::number_a_thread() noexcept {
+  accesses.touch(Shared::pids, Access::write);
   // Thread numbers become free only with their process: Linux does not reuse them either.
   const auto is_taken = [this](os::Pid pid) {
     return std::ranges::any_of(processes_, [pid](const auto& process) {
@@ -200,6 +196,7 @@ Answer<os::Fd> SimKernel::open_process(SimProcess& caller, os::Pid pid) {
   if (pid <= 0) {
     return refused(EINVAL);
   }
+  accesses.touch(Shared::pids, Access::read);
   const auto target = find(pid);
   if (!target) {
     return refused(ESRCH);
@@ -289,12 +286,16 @@ Answer<std::optional<os::ChildExit>> SimKernel::wait_child(SimProcess& caller, o
   if (child.parent.lock().get() != &caller) {
     return refused(ECHILD);
   }
+  accesses.touch(Part::death, child.token, Access::read);
   if (child.state == SimProcess::State::reaped) {
     return child.exit;  // The descriptor reports it again. Linux 6.15, PIDFD_GET_INFO
   }
   if (child.state != SimProcess::State::zombie) {
     return std::nullopt;
   }
+  // Its number is free, which other processes may use at once.
+  accesses.touch(Part::death, child.token, Access::write);
+  accesses.touch(Shared::pids, Access::write);
   child.state = SimProcess::State::reaped;
   ++changes;
   return child.exit;
@@ -302,8 +303,18 @@ Answer<std::optional<os::ChildExit>> SimKernel::wait_child(SimProcess& caller, o
 
 void SimKernel::close_all(SimProcess& caller) {
   caller.state = SimProcess::State::closing;
+  accesses.touch(Part::death, caller.token, Access::write);
+  if (late.has_unreleased(caller) || late.has_unseen(caller)) {
+    accesses.touch(Shared::stores, Access::write);
+  }
   late.release(caller);
+  for (const Map& map : caller.maps) {
+    note_unmap(map);
+  }
   for (const auto& open : caller.fds) {
+    if (open) {
+      note_close(*open);
+    }
     if (open && open->inode) {
       drop_locks(*open->inode, caller);
     }
@@ -317,12 +328,18 @@ void SimKernel::close_all(SimProcess& caller) {
 
 void SimKernel::become_zombie(SimProcess& caller) {
   const auto parent = caller.parent.lock();
+  accesses.touch(Part::death, caller.token, Access::write);
+  accesses.touch(Shared::pids, Access::write);
+  if (parent) {
+    accesses.touch(Part::death, parent->token, Access::read);
+  }
   // An orphan is reaped by init at once.
   const bool orphan = !parent || parent->state != SimProcess::State::running;
   caller.state = orphan ? SimProcess::State::reaped : SimProcess::State::zombie;
   ++changes;
   for (const auto& other : processes_) {
     if (other->parent.lock().get() == &caller) {
+      accesses.touch(Part::death, other->token, Access::write);
       other->parent.reset();
       if (other->state == SimProcess::State::zombie) {
         other->state = SimProcess::State::reaped;
@@ -376,6 +393,49 @@ Answer<os::Fd> SimKernel::install(SimProcess& caller, std::shared_ptr<Descriptio
   return os::Fd{number};
 }
 
+void SimKernel::note_lock(const Inode& inode, Access access, const RecordLock& range) const {
+  // Locks of neighbouring bytes are told apart.
+  constexpr std::uint64_t scale = 8;
+  const auto scaled = [](std::uint64_t byte) { return std::min(byte, no_end / scale) * scale; };
+  accesses.touch_range(Part::locks, inode.number, access, scaled(range.begin), scaled(range.end));
+}
+
+// "As a side effect of closing any descriptor": fcntl(2), "Record locking and ...".
+void SimKernel::drop_locks(Inode& inode, const SimProcess& caller) const {
+  for (const RecordLock& lock : inode.locks) {
+    if (lock.owner == &caller) {
+      note_lock(inode, Access::write, lock);
+      accesses.touch(Shared::judged, Access::read);
+    }
+  }
+  std::erase_if(inode.locks, [&](const RecordLock& lock) { return lock.owner == &caller; });
+}
+
+void SimKernel::note_close(const Description& open) const {
+  if (open.pipe) {
+    accesses.touch(Part::pipe, open.pipe->number, Access::write);
+  }
+  if (!open.socket) {
+    return;
+  }
+  const Socket& socket = *open.socket;
+  accesses.touch(Part::socket, socket.number, Access::write);
+  if (const auto peer = socket.peer.lock()) {
+    accesses.touch(Part::socket, peer->number, Access::write);
+  }
+  if (socket.address) {
+    accesses.touch(Part::attributes, socket.address->number, Access::write);
+  }
+  if (socket.state == Socket::State::listening) {
+    accesses.touch(Shared::listeners, Access::write);
+  }
+  const bool has_fds =
+      std::ranges::any_of(socket.inbox, [](const Packet& packet) { return !packet.fds.empty(); });
+  if (has_fds || !socket.waiting.empty()) {
+    accesses.touch_all();  // What it has received, and connections to it, may end with it.
+  }
+}
+
 Answer<void> SimKernel::close(SimProcess& caller, os::Fd fd) {
   if (find(caller, fd) == nullptr) {
     return refused(EBADF);
@@ -383,6 +443,7 @@ Answer<void> SimKernel::close(SimProcess& caller, os::Fd fd) {
   const auto open = std::move(caller.fds[index_of(fd)]);
   --caller.fds_open;
   ++changes;
+  note_close(*open);
   if (open->inode) {
     drop_locks(*open->inode, caller);
   }
@@ -401,8 +462,13 @@ Answer<void> SimKernel::lock_range(SimProcess& caller, os::Fd fd, const os::Lock
     return refused(EBADF);
   }
   const RecordLock wanted = wanted_by(caller, range);
+  note_lock(*open->inode, Access::write, wanted);
   if (range.kind != os::LockKind::none && obstacle(*open->inode, wanted) != nullptr) {
     return refused(EAGAIN);
+  }
+  if (std::ranges::find(open->inode->locks, &caller, &RecordLock::owner) ==
+      open->inode->locks.end()) {
+    accesses.touch(Part::lock_owners, open->inode->number, Access::write);
   }
   replace(*open->inode, wanted);
   return {};
@@ -431,7 +497,10 @@ Answer<std::optional<os::LockHolder>> SimKernel::find_lock(SimProcess& caller,
   if (!open->inode || range.kind == os::LockKind::none) {
     return refused(EINVAL);
   }
-  const RecordLock* lock = obstacle(*open->inode, wanted_by(caller, range));
+  const RecordLock wanted = wanted_by(caller, range);
+  note_lock(*open->inode, Access::read, wanted);
+  accesses.touch(Part::lock_owners, open->inode->number, Access::read);
+  const RecordLock* lock = obstacle(*open->inode, wanted);
   if (lock == nullptr) {
     return std::nullopt;
   }

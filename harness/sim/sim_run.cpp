@@ -81,11 +81,15 @@ SimRun::SimRun(const Scenario& the_scenario,
     be_born(os, parent, options);
   };
   machine.scheduler.on_death = [this](SimProcess& process) {
+    Accesses& accesses = machine.kernel.accesses;
     if (const Member* member = member_of(process); member != nullptr) {
+      accesses.touch(Shared::operations, Access::write);
+      accesses.touch(Shared::judged, Access::read);
       note(*member, RecordKind::fact, fact::died, end_of(process), process.exit.code);
     }
     for (const Member* each : by_index) {
       if (SimProcess& other = each->system->process(); other.stopped_by == process.token) {
+        accesses.touch_all();
         machine.kernel.deliver(other, os::Signal::resume);
       }
     }
@@ -338,6 +342,7 @@ void SimInterceptor::publish(Record& record) noexcept {
 }
 
 void SimInterceptor::die(bool whole_tree) noexcept {
+  run_.machine.kernel.accesses.touch_all();
   if (whole_tree) {
     run_.kill_all();
   } else {

@@ -55,6 +55,7 @@ Answer<os::Fd> SimKernel::make_socket(SimProcess& caller) {
   auto description = std::make_shared<Description>();
   description->kind = DescriptionKind::socket;
   description->socket = std::make_shared<Socket>();
+  description->socket->number = next_number_++;
   return install(caller, std::move(description));
 }
 
@@ -71,6 +72,7 @@ Answer<void> SimKernel::bind(SimProcess& caller, os::Fd fd, const std::string& p
   if (!at) {
     return refused(at.error() == EEXIST ? EADDRINUSE : at.error());
   }
+  accesses.touch(Part::socket, (*socket)->number, Access::write);
   if ((*socket)->address) {
     return refused(EINVAL);
   }
@@ -84,6 +86,8 @@ Answer<void> SimKernel::listen(SimProcess& caller, os::Fd fd) {
   if (!socket) {
     return refused(socket.error());
   }
+  accesses.touch(Part::socket, (*socket)->number, Access::write);
+  accesses.touch(Shared::listeners, Access::write);
   if (!(*socket)->address || (*socket)->state == Socket::State::connected) {
     return refused(EINVAL);
   }
@@ -108,6 +112,9 @@ Answer<void> SimKernel::connect(SimProcess& caller, os::Fd fd, const std::string
   if (!at->found) {
     return refused(ENOENT);
   }
+  accesses.touch(Part::attributes, at->found->number, Access::read);
+  accesses.touch(Part::socket, (*socket)->number, Access::write);
+  accesses.touch(Shared::listeners, Access::write);
   if (caller.user != 0 && caller.user != at->found->owner && (at->found->mode & 02U) == 0) {
     return refused(EACCES);
   }
@@ -124,6 +131,7 @@ Answer<void> SimKernel::connect(SimProcess& caller, os::Fd fd, const std::string
   }
   ++changes;
   auto embryo = std::make_shared<Socket>();
+  embryo->number = next_number_++;
   embryo->embryo = true;
   embryo->address = listener->address;
   embryo->state = (*socket)->state = Socket::State::connected;
@@ -143,6 +151,8 @@ Answer<os::Fd> SimKernel::accept(SimProcess& caller, os::Fd fd) {
   if (!has_space(caller)) {
     return refused(EMFILE);
   }
+  accesses.touch(Part::socket, (*socket)->number, Access::read);
+  accesses.touch(Shared::listeners, Access::write);
   if ((*socket)->state != Socket::State::listening) {
     return refused(EINVAL);
   }
@@ -152,6 +162,7 @@ Answer<os::Fd> SimKernel::accept(SimProcess& caller, os::Fd fd) {
   ++changes;
   auto accepted = std::move((*socket)->waiting.front());
   (*socket)->waiting.pop_front();
+  accesses.touch(Part::socket, accepted->number, Access::write);
   accepted->embryo = false;
   auto description = std::make_shared<Description>();
   description->kind = DescriptionKind::socket;
@@ -170,6 +181,8 @@ Answer<void> SimKernel::send(SimProcess& caller,
   Socket& socket = **found;
   Packet packet{.bytes = text_of(message), .fds = {}, .cost = 0};
   packet.cost = cost_of(message.size());
+  accesses.touch(Part::socket, socket.number, socket.error != 0 ? Access::write : Access::read);
+  accesses.touch(Part::sent, socket.number, Access::write);
   if (const int error = take_error(socket); error != 0) {
     ++changes;
     return refused(error);
@@ -194,11 +207,17 @@ Answer<void> SimKernel::send(SimProcess& caller,
   if (socket.shut || !peer) {
     return refused(EPIPE);
   }
+  // The order of this and what the peer receives matters if the buffer could be full.
+  if (socket.cost_of_all >= limits.socket_buffer) {
+    accesses.touch(Part::cost, socket.number, Access::read);
+  }
   if (socket.cost >= limits.socket_buffer) {
     return refused(EAGAIN);
   }
   ++changes;
+  accesses.touch(Part::packet, peer->number, Access::write, peer->arrived++);
   socket.cost += packet.cost;
+  socket.cost_of_all += packet.cost;
   peer->inbox.push_back(std::move(packet));
   return {};
 }
@@ -209,6 +228,8 @@ Answer<os::Received> SimKernel::receive(SimProcess& caller, os::Fd fd, os::Buffe
     return refused(found.error());
   }
   Socket& socket = **found;
+  accesses.touch(Part::socket, socket.number, socket.error != 0 ? Access::write : Access::read);
+  accesses.touch(Part::received, socket.number, Access::write);
   if (socket.state != Socket::State::connected) {
     return refused(ENOTCONN);
   }
@@ -217,13 +238,18 @@ Answer<os::Received> SimKernel::receive(SimProcess& caller, os::Fd fd, os::Buffe
     return refused(error);
   }
   os::Received received;
+  const bool is_empty = socket.inbox.empty();
+  accesses.touch(
+      Part::packet, socket.number, is_empty ? Access::read : Access::write, socket.taken);
   if (socket.inbox.empty()) {
     return socket.shut ? Answer<os::Received>(received) : refused(EAGAIN);
   }
   ++changes;
   Packet packet = std::move(socket.inbox.front());
   socket.inbox.pop_front();
+  ++socket.taken;
   if (const auto peer = socket.peer.lock()) {
+    accesses.touch(Part::cost, peer->number, Access::add);
     peer->cost -= packet.cost;
   }
   received.size = copy_out(packet.bytes, into);
@@ -232,11 +258,27 @@ Answer<os::Received> SimKernel::receive(SimProcess& caller, os::Fd fd, os::Buffe
     const auto here = install(caller, passed);
     received.truncated = received.truncated || !here;
     if (!here) {
+      accesses.touch_all();  // What it has open may end here.
       break;
     }
     received.fds.push_back(*here);
   }
   return received;
+}
+
+void SimKernel::note_look(const Socket& socket, const os::PollItem& item) const {
+  accesses.touch(Part::socket, socket.number, Access::read);
+  if (socket.state == Socket::State::listening) {
+    accesses.touch(Shared::listeners, Access::read);
+    return;
+  }
+  if (item.want_read) {
+    accesses.touch(Part::received, socket.number, Access::read);
+    accesses.touch(Part::packet, socket.number, Access::read, socket.taken);
+  }
+  if (item.want_write && socket.cost_of_all * 4 > limits.socket_buffer) {
+    accesses.touch(Part::cost, socket.number, Access::read);
+  }
 }
 
 Answer<void> SimKernel::shut_down(SimProcess& caller, os::Fd fd) {
@@ -245,8 +287,11 @@ Answer<void> SimKernel::shut_down(SimProcess& caller, os::Fd fd) {
     return refused(socket.error());
   }
   ++changes;
+  accesses.touch(Part::socket, (*socket)->number, Access::write);
+  accesses.touch(Shared::listeners, Access::write);  // It may be one.
   (*socket)->shut = true;
   if (const auto peer = (*socket)->peer.lock()) {
+    accesses.touch(Part::socket, peer->number, Access::write);
     peer->shut = true;
   }
   return {};
@@ -257,6 +302,7 @@ Answer<os::Peer> SimKernel::peer_of(SimProcess& caller, os::Fd fd) {
   if (!socket) {
     return refused(socket.error());
   }
+  accesses.touch(Part::socket, (*socket)->number, Access::read);
   switch ((*socket)->state) {
     case Socket::State::fresh:
       return refused(ENOTCONN);

@@ -22,17 +22,17 @@ SimStage::SimStage(SimRun& run, Member& member, std::span<const std::string> arg
       limits_(run, member) {}
 
 Outside& SimStage::outside() noexcept {
-  run_.machine.scheduler.touch_all();
+  run_.machine.kernel.accesses.touch_all();
   return outside_;
 }
 
 Limits& SimStage::limits() noexcept {
-  run_.machine.scheduler.touch_all();
+  run_.machine.kernel.accesses.touch_all();
   return limits_;
 }
 
 Status SimStage::start(const std::string& role) {
-  run_.machine.scheduler.touch_all();
+  run_.machine.kernel.accesses.touch_all();
   LASTREF_TRY(tree, tree_to_join());
   if (role_named(run_.scenario, role) == nullptr) {
     refute("the scenario has every role that it starts", role);
@@ -44,7 +44,7 @@ Status SimStage::start(const std::string& role) {
 }
 
 void SimStage::tell(const std::string& signal) {
-  run_.machine.scheduler.touch(Shared::signals, Access::write);
+  run_.machine.kernel.accesses.touch(Part::signal, 0, Access::write, signal);
   run_.signals.insert(signal);
   if (signal == run_.ask_after) {
     run_.machine.scheduler.choices().hold(/*held=*/false);
@@ -53,7 +53,7 @@ void SimStage::tell(const std::string& signal) {
 
 bool SimStage::await(const std::string& signal) {
   run_.machine.scheduler.ask();
-  run_.machine.scheduler.touch(Shared::signals, Access::read);
+  run_.machine.kernel.accesses.touch(Part::signal, 0, Access::read, signal);
   const auto is_said = [&] { return run_.signals.contains(signal); };
   if (is_said()) {
     return true;
@@ -62,7 +62,7 @@ bool SimStage::await(const std::string& signal) {
   const std::function<bool()> heard = [&] { return mine.in_vain || is_said(); };
   run_.awaiting.push_back(&mine);
   run_.machine.scheduler.wait_until(heard, std::nullopt, "await");
-  run_.machine.scheduler.touch(Shared::signals, Access::read);
+  run_.machine.kernel.accesses.touch(Part::signal, 0, Access::read, signal);
   std::erase(run_.awaiting, &mine);
   return is_said();
 }
@@ -83,7 +83,7 @@ Result<std::string> SimStage::receive(const std::string& signal) {
 }
 
 void SimStage::deliver(const std::string& role, os::Signal signal) {
-  run_.machine.scheduler.touch_all();
+  run_.machine.kernel.accesses.touch_all();
   for (const Member* each : run_.by_index) {
     if (each->plays(role) && each != &member_) {
       run_.machine.kernel.deliver(each->system->process(), signal);
@@ -105,7 +105,7 @@ void SimStage::stop(const std::string& role) {
 }
 
 bool SimStage::resume(const std::string& role) {
-  run_.machine.scheduler.touch_all();
+  run_.machine.kernel.accesses.touch_all();
   const bool any = std::ranges::any_of(run_.by_index, [&](const Member* each) {
     const SimProcess& process = each->system->process();
     return each->plays(role) && process.stopped && process.state == SimProcess::State::running;
@@ -116,7 +116,7 @@ bool SimStage::resume(const std::string& role) {
 }
 
 void SimStage::kill(const std::string& role) {
-  run_.machine.scheduler.touch_all();
+  run_.machine.kernel.accesses.touch_all();
   run_.kill(role);
   run_.machine.scheduler.exit_if_killed();
   run_.machine.scheduler.finish_killed();
@@ -124,7 +124,7 @@ void SimStage::kill(const std::string& role) {
 }
 
 void SimStage::interrupt_all() {
-  run_.machine.scheduler.touch_all();
+  run_.machine.kernel.accesses.touch_all();
   for (const Member* each : run_.by_index) {
     SimProcess& process = each->system->process();
     process.sent.insert(os::Signal::interrupt);
@@ -136,7 +136,7 @@ void SimStage::interrupt_all() {
 }
 
 std::size_t SimStage::processes(const std::string& role) {
-  run_.machine.scheduler.touch_all();
+  run_.machine.kernel.accesses.touch_all();
   return static_cast<std::size_t>(std::ranges::count_if(run_.by_index, [&](const Member* each) {
     const SimProcess& process = each->system->process();
     return each->plays(role) && process.state == SimProcess::State::running && !process.doomed;
@@ -144,7 +144,7 @@ std::size_t SimStage::processes(const std::string& role) {
 }
 
 bool SimStage::is_undisturbed() const noexcept {
-  run_.machine.scheduler.touch_all();
+  run_.machine.kernel.accesses.touch_all();
   return !run_.interceptors.is_disturbed;
 }
 
@@ -163,7 +163,12 @@ void SimStage::note_end(const Status& status) {
 void SimStage::note(std::string_view operation, const std::string& text, bool begins, int error) {
   SimProcess& process = member_.system->process();
   sim::Scheduler& scheduler = run_.machine.scheduler;
-  run_.machine.scheduler.touch(Shared::operations, begins ? Access::read : Access::write);
+  Accesses& accesses = run_.machine.kernel.accesses;
+  accesses.touch(Shared::operations, begins ? Access::read : Access::write);
+  accesses.touch(Shared::judged, Access::read);
+  if (run_.machine.kernel.late.has_unreleased(process)) {
+    accesses.touch(Shared::stores, Access::write);
+  }
   // A process that has notified others of bytes which it has not released did so before the end of
   // this operation. There is no call in between, so the others can only run here.
   if (!begins && !scheduler.only && run_.machine.kernel.late.has_unreleased(process)) {

@@ -79,6 +79,35 @@ Answer<void> may_change_space(const Description& open, std::uint64_t offset, std
 
 }  // namespace
 
+void SimKernel::note_storage() const {
+  if (limits.bytes != SimLimits{}.bytes || limits.inodes != SimLimits{}.inodes ||
+      limits.copying_bytes) {
+    accesses.touch(Shared::storage, Access::write);
+  }
+}
+
+void SimKernel::note_read(const Inode& inode, std::uint64_t offset, std::uint64_t size) const {
+  const std::uint64_t end = std::min<std::uint64_t>(offset + size, inode.bytes.size());
+  accesses.touch(Part::size, inode.number, Access::read);
+  accesses.touch_range(Part::content, inode.number, Access::read, offset, end);
+}
+
+// While a file is mapped, other processes may see its bytes late, and it has little space to grow.
+void SimKernel::note_change(const Inode& inode, std::uint64_t offset, std::uint64_t size) const {
+  const bool grows = offset + size > inode.bytes.size();
+  accesses.touch(Part::size, inode.number, grows ? Access::write : Access::read);
+  accesses.touch(Part::maps, inode.number, Access::read);
+  accesses.touch_range(Part::content, inode.number, Access::write, offset, offset + size);
+  note_storage();
+}
+
+void SimKernel::settle(const Inode& inode, std::uint64_t offset, std::uint64_t size) {
+  if (late.has_any(inode, offset, size)) {
+    accesses.touch_all();  // It makes all bytes of these stores visible.
+    late.settle(inode, offset, size);
+  }
+}
+
 bool SimKernel::has_no_space_for_stores(const Inode& inode) const noexcept {
   return inode.device != first_device && limits.copying_bytes &&
          elsewhere_bytes_ + page_size > *limits.copying_bytes;
@@ -140,10 +169,11 @@ Answer<std::size_t> SimKernel::store(const SimProcess& caller,
                                      const std::shared_ptr<Inode>& inode,
                                      os::Bytes bytes,
                                      std::uint64_t offset) {
+  note_change(*inode, offset, bytes.size());
   if (inode->pinned.expired()) {
     return put(caller, *inode, bytes, offset);
   }
-  late.settle(*inode, offset, bytes.size());
+  settle(*inode, offset, bytes.size());
   std::string before =
       inode->bytes.substr(std::min<std::size_t>(offset, inode->bytes.size()), bytes.size());
   const auto size = put(caller, *inode, bytes, offset);
@@ -188,7 +218,8 @@ Answer<std::size_t> SimKernel::read_at(SimProcess& caller,
   if (inode.kind == os::FileKind::folder) {
     return refused(EISDIR);
   }
-  late.settle(inode, offset, into.size());
+  note_read(inode, offset, into.size());
+  settle(inode, offset, into.size());
   const std::string_view bytes = inode.bytes;
   return copy_out(bytes.substr(std::min<std::uint64_t>(offset, bytes.size())), into);
 }
@@ -214,6 +245,7 @@ Answer<void> SimKernel::allocate(SimProcess& caller,
     return possible;
   }
   Inode& inode = *open->inode;
+  note_change(inode, offset, size);
   const std::uint64_t end = offset + size;
   if (end > caller.file_size_max && end > inode.bytes.size()) {
     return refused(EFBIG);
@@ -248,8 +280,9 @@ Answer<void> SimKernel::punch_hole(SimProcess& caller,
   }
   Inode& inode = *open->inode;
   const std::uint64_t end = offset + size;
+  note_change(inode, offset, size);
   // Otherwise a store that the caller does not see yet would fill the hole again.
-  late.settle(inode, offset, size);
+  settle(inode, offset, size);
   if (offset < inode.bytes.size()) {
     // In place, so that maps see it.
     std::memset(

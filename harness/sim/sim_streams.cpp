@@ -108,7 +108,9 @@ Answer<std::size_t> SimKernel::read(SimProcess& caller, os::Fd fd, os::Buffer in
       if (open->inode->kind == os::FileKind::folder) {
         return refused(EISDIR);
       }
-      late.settle(*open->inode, open->offset, into.size());
+      accesses.touch(Part::offset, open->number, Access::write);
+      note_read(*open->inode, open->offset, into.size());
+      settle(*open->inode, open->offset, into.size());
       const std::string_view bytes = open->inode->bytes;
       const std::size_t size = copy_out(bytes.substr(std::min(open->offset, bytes.size())), into);
       open->offset += size;
@@ -116,6 +118,7 @@ Answer<std::size_t> SimKernel::read(SimProcess& caller, os::Fd fd, os::Buffer in
     }
     case DescriptionKind::pipe_read:
       ++changes;
+      accesses.touch(Part::pipe, open->pipe->number, Access::write);
       return read_pipe(*open->pipe, into);
     case DescriptionKind::pipe_write:
       return refused(EBADF);
@@ -168,6 +171,7 @@ Answer<std::size_t> SimKernel::write(SimProcess& caller, os::Fd fd, os::Bytes by
       if (bytes.empty()) {
         return 0;  // It does not even move the offset to the end.
       }
+      accesses.touch(Part::offset, open->number, Access::write);
       const std::uint64_t offset = open->append ? open->inode->bytes.size() : open->offset;
       const auto size = store(caller, open->inode, bytes, offset);
       if (size) {
@@ -177,10 +181,12 @@ Answer<std::size_t> SimKernel::write(SimProcess& caller, os::Fd fd, os::Bytes by
     }
     case DescriptionKind::pipe_write:
       ++changes;
+      accesses.touch(Part::pipe, open->pipe->number, Access::write);
       return write_pipe(*open->pipe, bytes);
     case DescriptionKind::pipe_read:
       return refused(EBADF);
     case DescriptionKind::stream:
+      accesses.touch(Shared::output, Access::write);
       if (caller.is_unread) {
         return refused(EAGAIN);
       }
@@ -201,6 +207,7 @@ Answer<os::PipeEnds> SimKernel::make_pipe(SimProcess& caller) {
     return refused(EMFILE);
   }
   const auto pipe = std::make_shared<Pipe>();
+  pipe->number = next_number_++;
   const auto end = [&](DescriptionKind kind) {
     auto description = std::make_shared<Description>();
     description->kind = kind;
@@ -228,6 +235,30 @@ std::size_t SimKernel::look(const SimProcess& caller, std::span<os::PollItem> it
     ready += item.readable || item.writable || item.hung_up ? 1 : 0;
   }
   return ready;
+}
+
+void SimKernel::note_look(const SimProcess& caller, std::span<const os::PollItem> items) const {
+  for (const os::PollItem& item : items) {
+    const Description* const open = item.fd == os::Fd::none ? nullptr : find(caller, item.fd);
+    if (open == nullptr) {
+      continue;
+    }
+    switch (open->kind) {
+      case DescriptionKind::socket:
+        note_look(*open->socket, item);
+        break;
+      case DescriptionKind::pipe_read:
+      case DescriptionKind::pipe_write:
+        accesses.touch(Part::pipe, open->pipe->number, Access::read);
+        break;
+      case DescriptionKind::process:
+        accesses.touch(Part::death, open->process->token, Access::read);
+        break;
+      case DescriptionKind::file:
+      case DescriptionKind::stream:
+        break;  // Always ready
+    }
+  }
 }
 
 bool SimKernel::is_ready(const SimProcess& caller, std::span<const os::PollItem> items) const {

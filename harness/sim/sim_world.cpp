@@ -95,6 +95,7 @@ void prepare(SimRun& run, const SimOptions& options, const Plan& plan) {
   run.machine.scheduler.counts_steps = plan.wants_estimate;
   if (options.knows_states) {
     run.machine.scheduler.happens_before.emplace();
+    run.machine.kernel.accesses.are_noted = true;
   }
   run.ask_after = options.ask_after;
   run.machine.scheduler.choices().hold(!options.ask_after.empty());
@@ -151,7 +152,7 @@ void see_through(SimRun& run, const char* role) {
       scheduler.run();
       return;
     }
-    scheduler.touch_all();
+    run.machine.kernel.accesses.touch_all();
   }
 }
 
