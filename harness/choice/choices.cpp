@@ -175,13 +175,13 @@ std::uint32_t ExhaustiveChoices::answer(const Question& question) noexcept {
     const bool spent =
         spent_.deviations >= bounds_.deviations ||
         (question.cost == Cost::preemption && spent_.preemptions >= bounds_.preemptions);
-    if (!fixed && !is_reduced_ && is_known(question)) {
-      is_reduced_ = true;
-      ++reduced_;
+    if (!fixed && is_known(question)) {
+      is_redundant_ = true;
+      ++cut_off_;
     }
     frames_.push_back({.answer = fixed ? bounds_.prefix[depth_] : 0,
                        .options = question.options,
-                       .worthwhile = fixed || spent || is_reduced_ ? 0 : question.worthwhile});
+                       .worthwhile = fixed || spent || is_redundant_ ? 0 : question.worthwhile});
   }
   const Frame& frame = frames_[depth_++];
   if (frame.options != question.options) {
@@ -243,7 +243,7 @@ bool ExhaustiveChoices::is_known(const Question& question) {
 void ExhaustiveChoices::begun() noexcept {
   depth_ = 0;
   spent_ = {};
-  is_reduced_ = false;
+  is_redundant_ = false;
   others_ = 0;
   others_in_step_ = 0;
 }

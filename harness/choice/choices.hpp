@@ -62,6 +62,8 @@ class Choices {
   void begin() noexcept;
   /// A fault was injected.
   virtual void fault_struck() noexcept {}
+  /// Whether the run is to end here, as other runs show all that it can still show.
+  virtual bool is_redundant() const noexcept { return false; }
   /// While held, every question is answered 0, and recorded like others.
   void hold(bool held) noexcept { held_ = held; }
   /// The last questions, of which the last `recorded` are recorded and the others have one option,
@@ -153,8 +155,8 @@ struct ExhaustiveBounds {
                                            ///< Cost::preemption,
   std::uint32_t deviations = ~0U;          ///< and of answers other than 0 at all.
   std::vector<std::uint32_t> prefix = {};  ///< Fixed first answers: one shard of the whole.
-  /// Whether a run that comes to a known state is varied no further: from there all answers within
-  /// the bounds were tried, at no more cost until then.
+  /// Whether a run that comes to a known state is cut off: from there all answers within the bounds
+  /// were tried, at no more cost until then.
   bool reduces = false;
 };
 
@@ -170,8 +172,9 @@ class ExhaustiveChoices final : public Choices {
   bool advance() noexcept;
   /// False once a run asked other questions than an earlier run with the same answers.
   bool deterministic() const noexcept { return deterministic_; }
-  /// The number of runs that were not varied further because they came to a known state.
-  std::uint64_t reduced() const noexcept { return reduced_; }
+  /// The number of runs that were cut off because they came to a known state.
+  std::uint64_t cut_off() const noexcept { return cut_off_; }
+  bool is_redundant() const noexcept override { return is_redundant_; }
 
  private:
   struct Frame {
@@ -200,8 +203,8 @@ class ExhaustiveChoices final : public Choices {
 
   /// By a hash of the state: what the runs that came to it had spent, none less than another.
   std::unordered_map<std::uint64_t, std::vector<Spent>> known_;
-  bool is_reduced_ = false;  ///< The run has come to a known state.
-  std::uint64_t reduced_ = 0;
+  bool is_redundant_ = false;  ///< The run has come to a known state.
+  std::uint64_t cut_off_ = 0;
   std::uint64_t others_ = 0;          ///< Of the answers to questions that are not about actors
   std::uint32_t others_in_step_ = 0;  ///< Such questions since the last one about actors
 };

@@ -182,13 +182,11 @@ class Exploration {
     std::string text =
         fmt::format("{} orders with at most {} preemptions", found.schedules, bounds_.preemptions);
     text += !found.complete      ? "; there are more"
-            : found.reduced == 0 ? ", all there are"
+            : found.cut_off == 0 ? ", all there are"
                                  : ", all that lead to different states";
-    if (found.reduced > 0) {
-      text += fmt::format(
-          "; {} of them came to the state of an earlier one, and the orders from there were not "
-          "tried again",
-          found.reduced);
+    if (found.cut_off > 0) {
+      text += fmt::format("; {} others ended where they came to the state of an earlier one",
+                          found.cut_off);
     }
     return text;
   }

@@ -41,7 +41,7 @@ class Search {
 
   void count(Outcome&& outcome) {
     const bool is_wanted = !seen_ || seen_(outcome);
-    ++sum_.schedules;
+    ++(outcome.is_cut_off ? sum_.cut_off : sum_.schedules);
     sum_.steps += world_.steps();
     sum_.longest = std::max<std::uint64_t>(sum_.longest, outcome.choices.size());
     const bool is_bad = !outcome.findings.empty();
@@ -49,8 +49,8 @@ class Search {
     if (is_bad && sum_.counterexamples.size() < counterexamples_max) {
       sum_.counterexamples.push_back({std::move(outcome.choices), std::move(outcome.findings)});
     }
-    is_over_ =
-        !is_wanted || (is_bad && options_.stop_at_first) || sum_.schedules >= options_.runs_max;
+    is_over_ = !is_wanted || (is_bad && options_.stop_at_first) ||
+               sum_.schedules + sum_.cut_off >= options_.runs_max;
   }
 
  private:
@@ -77,7 +77,6 @@ Exhausted exhaust(const Scenario& scenario, const ExhaustiveOptions& options, co
     sum.complete = !choices.advance();
   }
   sum.deterministic = choices.deterministic();
-  sum.reduced = choices.reduced();
   return sum;
 }
 

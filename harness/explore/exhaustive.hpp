@@ -3,7 +3,9 @@
 //
 // A schedule is a list of answers to "which thread runs next?". The search is depth first. It
 // leaves out what the bound excludes, so "none found" means none within the bound (Musuvathi,
-// Qadeer 2007); and what continues from a known state. Two runs with the same answers are
+// Qadeer 2007). A run that comes to a known state is cut off: an earlier run has come there at no
+// more cost, all orders from there were tried, and oracles judge only what the state consists of.
+// Two runs with the same answers are
 // identical, and this is checked: a run that asks other questions than the same answers led to
 // before is a defect of the harness, and is counted.
 #pragma once
@@ -24,16 +26,16 @@ struct ExhaustiveOptions {
   std::uint32_t deviations = ~0U;  ///< maximum number of answers other than 0
   /// A signal (Stage::tell) that has to be given before the first question; empty is at once.
   std::string ask_after = {};
-  std::uint64_t runs_max = ~std::uint64_t{0};
-  std::vector<Fault> faults = {};          ///< in every run
-  ParameterValues parameters = {};         ///< likewise
-  std::vector<std::uint32_t> prefix = {};  ///< fixed first answers, for a share of the whole
+  std::uint64_t runs_max = ~std::uint64_t{0};  ///< including those that are cut off
+  std::vector<Fault> faults = {};              ///< in every run
+  ParameterValues parameters = {};             ///< likewise
+  std::vector<std::uint32_t> prefix = {};      ///< fixed first answers, for a share of the whole
   bool stop_at_first = false;
   bool split_deaths = false;  ///< see SimOptions
   bool late_words = false;    ///< likewise; never late in an exhaustive search
   bool arena = true;
-  /// Only for an exhaustive search: orders that come to a state to which another one has come are
-  /// not varied further; see sim::HappensBefore.
+  /// Only for an exhaustive search: runs that come to a state to which another one has come are cut
+  /// off; see sim::HappensBefore.
   bool reduces = true;
 };
 
@@ -47,9 +49,9 @@ struct Counterexample {
 };
 
 struct Exhausted {
-  std::uint64_t schedules = 0;
-  std::uint64_t reduced = 0;  ///< those of them that came to a known state, and were varied no more
-  std::uint64_t planned = 0;  ///< Number of single deviations; 0: not known
+  std::uint64_t schedules = 0;  ///< runs to the end, each of which was judged
+  std::uint64_t cut_off = 0;    ///< runs that ended at a known state
+  std::uint64_t planned = 0;    ///< Number of single deviations; 0: not known
   std::uint64_t steps = 0;
   std::uint64_t longest = 0;                    ///< questions in one run
   std::uint64_t violations = 0;                 ///< runs with findings

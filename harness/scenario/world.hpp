@@ -102,6 +102,8 @@ struct Outcome {
   std::vector<std::uint64_t> conflicts;
   std::vector<Turn> turns;      ///< In order
   std::shared_ptr<RunLog> log;  ///< If it was wanted.
+  /// The choices have cut it off (Choices::is_redundant): there is nothing else in it but answers.
+  bool is_cut_off = false;
 };
 
 /// Prefix of the folder of a world that shares /dev/shm with others; a random part follows.

@@ -71,6 +71,10 @@ std::optional<Scheduler::Index> Scheduler::next(bool may_stay, Reach reach) {
                           .ready = options_,
                           .state = happens_before ? happens_before->state() : 0};
   const std::uint32_t answer = pick(question);
+  if (choices_->is_redundant()) {
+    is_cut_off_ = true;
+    return std::nullopt;
+  }
   const auto next = static_cast<Index>(options_[answer].actor);
   if (answer != 0 && on_switch) {
     on_switch(static_cast<Index>(options_.front().actor), next);
@@ -340,7 +344,7 @@ void Scheduler::run_alone(const std::function<bool(const SimProcess&)>& these) {
 
 Scheduler::Rest Scheduler::run() {
   bool may_stay = false;
-  while (steps_ <= steps_max) {
+  while (steps_ <= steps_max && !is_cut_off_) {
     finish_killed();
     if (!only && std::exchange(looks_, false)) {
       return Rest::look;
@@ -354,13 +358,13 @@ Scheduler::Rest Scheduler::run() {
       enter(*index);
       // A reaper continues with its second step unless another actor runs in between.
       may_stay = actors_[current_].reaps || actors_[current_].process->doomed;
-    } else if (only || !advance_clock()) {
+    } else if (!is_cut_off_ && (only || !advance_clock())) {
       const bool ended =
           std::all_of(actors_.begin(), actors_.end(), [](const Actor& each) { return each.gone; });
       return ended ? Rest::ended : Rest::stuck;
     }
   }
-  return Rest::endless;
+  return is_cut_off_ ? Rest::cut_off : Rest::endless;
 }
 
 std::string Scheduler::waiting() const {

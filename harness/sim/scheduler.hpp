@@ -59,9 +59,9 @@ class Scheduler {
   /// ends with that code; the return value of other actors is ignored.
   Index start(std::shared_ptr<SimProcess> process, bool is_main, std::function<int()> body);
 
-  enum class Rest : std::uint8_t { ended, stuck, endless, look };
+  enum class Rest : std::uint8_t { ended, stuck, endless, look, cut_off };
   /// From outside: runs until all actors have ended, none can continue, there were too many steps,
-  /// or an inspection from outside is due. May be called again.
+  /// an inspection from outside is due, or the choices cut the run off. May be called again.
   Rest run();
 
   // From inside an actor.
@@ -95,6 +95,7 @@ class Scheduler {
   /// "client_a in poll, tracker runs", for all actors that have not ended.
   std::string waiting() const;
   std::uint64_t steps() const noexcept { return steps_; }
+  bool is_cut_off() const noexcept { return is_cut_off_; }
 
   Choices& choices() const noexcept { return *choices_; }
   /// From now on these are asked.
@@ -170,6 +171,7 @@ class Scheduler {
   std::unordered_map<std::uint64_t, ReadyActor> last_on_;  ///< By object: its last step
   std::uint32_t on_end_ = 0;  ///< Number of consecutive questions without a switch
   bool looks_ = false;
+  bool is_cut_off_ = false;
 };
 
 }  // namespace lastref::harness::sim

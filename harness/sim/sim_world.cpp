@@ -130,7 +130,7 @@ void see_through(SimRun& run, const char* role) {
   run.machine.boot(run.maker, {.entry = role, .arguments = {}, .fds = {}, .blocked = {}});
   for (;;) {
     const sim::Scheduler::Rest rest = scheduler.run();
-    if (rest == sim::Scheduler::Rest::ended) {
+    if (rest == sim::Scheduler::Rest::ended || rest == sim::Scheduler::Rest::cut_off) {
       return;
     }
     if (rest == sim::Scheduler::Rest::look) {
@@ -189,6 +189,10 @@ void play(sim::WholeRun& whole) {
   SimRun& run = whole.run;
   see_through(run, root_role);
   whole.steps = run.machine.scheduler.steps();
+  if (run.machine.scheduler.is_cut_off()) {
+    whole.is_over = true;
+    return;
+  }
   run.look_at_files();
   whole.left = left_by(run);
   whole.standard_error = run.machine.kernel.standard_error;
@@ -325,6 +329,16 @@ Outcome SimWorld::run(const Scenario& scenario,
 
 Outcome SimWorld::outcome_of_run(sim::WholeRun& whole, const Plan& plan) {
   SimRun& run = whole.run;
+  steps_ = whole.steps;
+  if (run.machine.scheduler.is_cut_off()) {
+    const ArenaPause outlives_the_run;
+    journal_.clear();
+    Outcome outcome;
+    outcome.is_cut_off = true;
+    outcome.choices = run.machine.scheduler.choices().answers();
+    outcome.options = run.machine.scheduler.choices().options();
+    return outcome;
+  }
   const Evidence evidence{.scenario = run.scenario,
                           .plan = plan,
                           .records = run.journal.records(),
@@ -351,7 +365,6 @@ Outcome SimWorld::outcome_of_run(sim::WholeRun& whole, const Plan& plan) {
     outcome.log = std::make_shared<RunLog>(*judged.log);
     outcome.log->steps = run.steps;
   }
-  steps_ = whole.steps;
   journal_ = keeps_journal_ ? text_of(run.journal.records()) : std::string();
   return outcome;
 }
