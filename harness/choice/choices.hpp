@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "harness/choice/footprint.hpp"
 #include "harness/choice/schedule_policy.hpp"
 #include "harness/choice/switches.hpp"
 
@@ -35,6 +36,9 @@ struct Question {
   std::span<const ReadyActor> ready = {};
   /// A hash of the state that the run has come to, apart from answers; 0: not known.
   std::uint64_t state = 0;
+  /// No step of another actor can matter before the next step of the running one, whatever other
+  /// actors have done before.
+  bool is_private = false;
 };
 
 class Choices {
@@ -64,6 +68,8 @@ class Choices {
   virtual void fault_struck() noexcept {}
   /// Whether the run is to end here, as other runs show all that it can still show.
   virtual bool is_redundant() const noexcept { return false; }
+  /// The running actor has made a step with these accesses since the last question about actors.
+  virtual void step_made(std::span<const ObjectAccess>) noexcept {}
   /// While held, every question is answered 0, and recorded like others.
   void hold(bool held) noexcept { held_ = held; }
   /// The last questions, of which the last `recorded` are recorded and the others have one option,
@@ -79,6 +85,7 @@ class Choices {
   /// A question with one option.
   virtual void only_one(const Question&) noexcept {}
   virtual void begun() noexcept {}
+  bool is_held() const noexcept { return held_; }
 
  private:
   void count(const Question& question, std::uint32_t picked);

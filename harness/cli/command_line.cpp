@@ -156,6 +156,8 @@ CLI::App* add_explore(CLI::App& app, ExploreOptions& options) {
   verb->add_option("--preemptions", options.preemptions, "Maximum number of preemptive switches")
       ->check(whole_number())
       ->capture_default_str();
+  verb->add_flag("--no-bound", options.no_bound, "Any number of preemptive switches")
+      ->excludes("--preemptions");
   CLI::Option* deviations =
       verb->add_flag("--deviations",
                      options.deviations,

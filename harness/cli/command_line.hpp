@@ -26,6 +26,7 @@ struct BenchOptions {
 struct ExploreOptions {
   std::string name;
   std::uint32_t preemptions = 1;
+  bool no_bound = false;              ///< of preemptions
   std::optional<std::uint64_t> runs;  ///< Maximum
   double budget = 0;                  ///< seconds; 0 is no limit
   std::string ask_after;

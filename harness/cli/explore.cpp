@@ -73,7 +73,7 @@ class Exploration {
   const char* world() const { return has_kernel() ? "kernel" : "sim"; }
 
   bool make_bounds() {
-    bounds_.preemptions = options_.preemptions;
+    bounds_.preemptions = options_.no_bound ? no_bound : options_.preemptions;
     bounds_.ask_after = options_.ask_after;
     const bool has_end = options_.policies.empty() || options_.budget > 0;
     bounds_.runs_max = options_.runs.value_or(has_end ? ~std::uint64_t{0} : explored_runs_usual);
@@ -179,8 +179,10 @@ class Exploration {
                          fmt::join(options_.policies, ", "),
                          options_.seed);
     }
-    std::string text =
-        fmt::format("{} orders with at most {} preemptions", found.schedules, bounds_.preemptions);
+    std::string text = fmt::format("{} orders", found.schedules);
+    if (bounds_.preemptions != no_bound) {
+      text += fmt::format(" with at most {} preemptions", bounds_.preemptions);
+    }
     text += !found.complete      ? "; there are more"
             : found.cut_off == 0 ? ", all there are"
                                  : ", all that lead to different states";

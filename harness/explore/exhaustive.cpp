@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "harness/choice/choices.hpp"
+#include "harness/choice/source_set_choices.hpp"
 #include "harness/explore/deviations.hpp"
 #include "harness/sim/sim_world.hpp"
 
@@ -63,21 +64,33 @@ class Search {
   bool is_over_ = false;
 };
 
-}  // namespace
-
-Exhausted exhaust(const Scenario& scenario, const ExhaustiveOptions& options, const Seen& seen) {
-  Search search(scenario, options, seen, options.reduces);
-  ExhaustiveChoices choices({.preemptions = options.preemptions,
-                             .deviations = options.deviations,
-                             .prefix = options.prefix,
-                             .reduces = options.reduces});
+template <typename Enumerated>
+void run_all(Search& search, const ExhaustiveOptions& options, Enumerated&& choices) {
   Exhausted& sum = search.sum();
   while (!sum.complete && !search.is_over() && options.runs_max > 0) {
     search.count(search.run(choices));
     sum.complete = !choices.advance();
   }
   sum.deterministic = choices.deterministic();
-  return sum;
+}
+
+}  // namespace
+
+Exhausted exhaust(const Scenario& scenario, const ExhaustiveOptions& options, const Seen& seen) {
+  Search search(scenario, options, seen, options.reduces);
+  // Orders with few preemptions may be equivalent to one with many, which is not tried. So a bound
+  // needs more than a source set (Coons, Musuvathi, McKinley 2013).
+  if (options.reduces && options.preemptions == no_bound && options.deviations == no_bound) {
+    run_all(search, options, SourceSetChoices(options.prefix));
+  } else {
+    run_all(search,
+            options,
+            ExhaustiveChoices({.preemptions = options.preemptions,
+                               .deviations = options.deviations,
+                               .prefix = options.prefix,
+                               .reduces = options.reduces}));
+  }
+  return search.sum();
 }
 
 Exhausted deviate(const Scenario& scenario, const ExhaustiveOptions& options, const Seen& seen) {

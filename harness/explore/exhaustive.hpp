@@ -20,9 +20,11 @@
 
 namespace lastref::harness {
 
+inline constexpr std::uint32_t no_bound = ~std::uint32_t{0};
+
 struct ExhaustiveOptions {
   std::uint32_t preemptions = 2;   ///< maximum number of switches away from a thread that could
-                                   ///< have continued
+                                   ///< have continued; or no_bound
   std::uint32_t deviations = ~0U;  ///< maximum number of answers other than 0
   /// A signal (Stage::tell) that has to be given before the first question; empty is at once.
   std::string ask_after = {};
@@ -35,7 +37,8 @@ struct ExhaustiveOptions {
   bool late_words = false;    ///< likewise; never late in an exhaustive search
   bool arena = true;
   /// Only for an exhaustive search: runs that come to a state to which another one has come are cut
-  /// off; see sim::HappensBefore.
+  /// off; see sim::HappensBefore. Without bounds, only orders of conflicting steps are tried; see
+  /// SourceSetChoices.
   bool reduces = true;
 };
 

@@ -14,7 +14,7 @@
 namespace lastref::harness {
 namespace {
 
-constexpr std::string_view title = "lastref gate, build ";
+constexpr std::string_view gate_title = "lastref gate, build ";
 constexpr std::string_view reached_key = "place ";
 constexpr std::string_view seen_key = "probe ";
 constexpr std::string_view fault_key = "fault ";
@@ -85,8 +85,8 @@ std::optional<Aftermath> parse_aftermath(std::string_view line) {
 
 bool ProgressFile::open(const std::string& path, std::uint64_t build, std::string& why) {
   const std::string text = read_file(path);
-  const std::string first = fmt::format("{}{:016x}\n", title, build);
-  if (!text.empty() && !text.starts_with(title)) {
+  const std::string first = fmt::format("{}{:016x}\n", gate_title, build);
+  if (!text.empty() && !text.starts_with(gate_title)) {
     why = path + " is not a file of `lastref gate --resume`";
     return false;
   }

@@ -48,7 +48,10 @@ bool Scheduler::can_go_on(const Actor& actor) const {
 std::optional<Scheduler::Index> Scheduler::next(bool may_stay, Reach reach) {
   finish_killed();
   if (happens_before && !only && !actors_.empty()) {
-    happens_before->end_step(current_, kernel_.accesses.end_step(actors_[current_].process->token));
+    const auto accesses = kernel_.accesses.end_step(actors_[current_].process->token);
+    happens_before->end_step(current_, accesses);
+    const ArenaPause answers_outlive_the_run;
+    choices_->step_made(accesses);
   }
   list_ready(may_stay);
   const bool is_alone = !may_stay && options_.size() == 1 && options_.front().actor == current_;
@@ -69,7 +72,8 @@ std::optional<Scheduler::Index> Scheduler::next(bool may_stay, Reach reach) {
                           .cost = preempts ? Cost::preemption : Cost::free,
                           .worthwhile = worthwhile(reach),
                           .ready = options_,
-                          .state = happens_before ? happens_before->state() : 0};
+                          .state = happens_before ? happens_before->state() : 0,
+                          .is_private = preempts && is_private(reach)};
   const std::uint32_t answer = pick(question);
   if (choices_->is_redundant()) {
     is_cut_off_ = true;
@@ -166,6 +170,15 @@ std::uint64_t Scheduler::worthwhile(Reach reach) const {
     bits |= std::uint64_t{same} << at;
   }
   return bits;
+}
+
+/// Unlike the actors that are ready, those that a process has do not change by what others do.
+bool Scheduler::is_private(Reach reach) const {
+  const auto is_other = [&](const Actor& each) {
+    return &each != &actors_[current_] && !each.gone && each.process == actors_[current_].process;
+  };
+  return reach == Reach::none ||
+         (reach == Reach::process && std::ranges::none_of(actors_, is_other));
 }
 
 void Scheduler::ask(Reach reach, NextStep step) noexcept {

@@ -145,6 +145,7 @@ class Scheduler {
   void list_ready(bool may_stay);
   bool expire();
   std::uint64_t worthwhile(Reach reach) const;
+  bool is_private(Reach reach) const;
   void count_step(Index actor);
   void end_pauses() noexcept;
   void leave() noexcept;

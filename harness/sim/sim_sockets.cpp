@@ -198,7 +198,10 @@ Answer<void> SimKernel::send(SimProcess& caller,
     if (!packet.fds.back()) {
       return refused(EBADF);
     }
-    pipes_travel = pipes_travel || packet.fds.back()->pipe;
+    if (!pipes_travel && packet.fds.back()->pipe) {
+      accesses.touch_all();  // Calls on pipes are private no more.
+      pipes_travel = true;
+    }
   }
   if (message.size() + 32 > limits.socket_buffer) {
     return refused(EMSGSIZE);

@@ -127,6 +127,7 @@ void prepare(SimRun& run, const SimOptions& options, const Plan& plan) {
 /// From the start of a process in `role` to the last death.
 void see_through(SimRun& run, const char* role) {
   sim::Scheduler& scheduler = run.machine.scheduler;
+  run.machine.kernel.accesses.touch_all();  // What was before has ended.
   run.machine.boot(run.maker, {.entry = role, .arguments = {}, .fds = {}, .blocked = {}});
   for (;;) {
     const sim::Scheduler::Rest rest = scheduler.run();

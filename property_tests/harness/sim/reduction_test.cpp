@@ -16,6 +16,7 @@
 
 #include "harness/choice/choices.hpp"
 #include "harness/choice/footprint.hpp"
+#include "harness/choice/source_set_choices.hpp"
 #include "harness/scenario/scenario.hpp"
 #include "harness/sim/accesses.hpp"
 #include "harness/sim/happens_before.hpp"
@@ -152,15 +153,12 @@ std::string seen_by_each(const std::string& journal, const Outcome& outcome) {
 struct Found {
   std::set<std::string> seen;
   std::uint64_t runs = 0;
-  std::uint64_t cut_off = 0;
 };
 
-Found explored(const Scenario& scenario, ExhaustiveBounds bounds, const SimOptions& options) {
-  SimOptions known = options;
-  known.knows_states = bounds.reduces;
-  SimWorld world(known);
+template <typename Enumerated>
+Found explored(const Scenario& scenario, Enumerated&& choices, const SimOptions& options) {
+  SimWorld world(options);
   world.keep_journal(/*kept=*/true);
-  ExhaustiveChoices choices(std::move(bounds));
   Found found;
   do {
     const Outcome outcome = world.run(scenario, {}, choices);
@@ -170,25 +168,44 @@ Found explored(const Scenario& scenario, ExhaustiveBounds bounds, const SimOptio
     ++found.runs;
   } while (choices.advance());
   EXPECT_TRUE(choices.deterministic());
-  found.cut_off = choices.cut_off();
   return found;
+}
+
+SimOptions options_of(const std::string& ask_after) {
+  return {.arena = true, .knows_states = true, .ask_after = ask_after};
+}
+
+void expect_same(const Found& all, const Found& some, const char* search) {
+  EXPECT_EQ(all.seen.size(), some.seen.size());
+  EXPECT_TRUE(all.seen == some.seen);
+  EXPECT_LE(some.runs, all.runs);
+  std::cout << search << ": " << all.runs << " orders, " << some.runs << " of them needed, "
+            << all.seen.size() << " different\n";
 }
 
 void expect_all(const Scenario& scenario,
                 const ExhaustiveBounds& bounds,
                 const std::string& ask_after) {
   SCOPED_TRACE(scenario.name);
-  const SimOptions options{.arena = true, .ask_after = ask_after};
   ExhaustiveBounds reducing = bounds;
   reducing.reduces = true;
-  const Found all = explored(scenario, bounds, options);
-  const Found some = explored(scenario, reducing, options);
-  EXPECT_EQ(all.seen.size(), some.seen.size());
-  EXPECT_TRUE(all.seen == some.seen);
-  EXPECT_LE(some.runs, all.runs);
-  EXPECT_EQ(all.cut_off, 0U);
-  std::cout << scenario.name << ": " << all.runs << " orders, " << some.runs << " of them needed, "
-            << all.seen.size() << " different\n";
+  expect_same(explored(scenario, ExhaustiveChoices(bounds), options_of(ask_after)),
+              explored(scenario, ExhaustiveChoices(reducing), options_of(ask_after)),
+              scenario.name.c_str());
+}
+
+/// Without a bound: source sets show the same as all orders, or as all states where there are too
+/// many orders.
+void expect_all_without_bound(const Scenario& scenario, bool tries_all_orders) {
+  SCOPED_TRACE(scenario.name);
+  const SimOptions options = options_of("go");
+  const Found states = explored(scenario, ExhaustiveChoices({.reduces = true}), options);
+  const Found source_sets = explored(scenario, SourceSetChoices(), options);
+  expect_same(states, source_sets, (scenario.name + ", states").c_str());
+  if (tries_all_orders) {
+    const Found all = explored(scenario, ExhaustiveChoices(), options);
+    expect_same(all, source_sets, scenario.name.c_str());
+  }
 }
 
 /// What a role of a toy works with.
@@ -291,6 +308,16 @@ Status rename_to_one_name(const Job& job) {
   return file ? note_content(job, file->get()) : ok();
 }
 
+/// Role 0 moves its file; others look for one of the old name.
+Status rename_or_find(const Job& job) {
+  if (job.role == 0) {
+    job.note_seen("renamed", job.os().rename(job.path, job.path + ".old").has_value());
+    return job.os().unlink(job.path + ".old");
+  }
+  job.note_seen("found", job.os().status_at(job.path).has_value());
+  return ok();
+}
+
 /// Role 0 removes the folder in which others make something.
 Status make_in_removed_folder(const Job& job) {
   const std::string folder = job.stage.folder() + "/folder";
@@ -312,26 +339,31 @@ Status lock_and_unlock(const Job& job) {
   return ok();
 }
 
-/// Each role locks its own byte, and asks which locks there are.
+/// Role 0 asks which locks there are; each other one locks its own byte.
 Status lock_own_byte(const Job& job) {
   os::LockRange own{.kind = os::LockKind::exclusive, .start = job.role};
+  if (job.role == 0) {
+    own.start = 0;
+    own.length = 0;
+    LASTREF_TRY(found, job.os().find_lock(job.file, own));
+    job.note_seen("first", found ? static_cast<int>(found->range.start) : -1);
+    return ok();
+  }
   job.note_seen("locked", job.os().lock_range(job.file, own).has_value());
-  LASTREF_TRY(
-      found,
-      job.os().find_lock(job.file, {.kind = os::LockKind::exclusive, .start = 0, .length = 0}));
-  job.note_seen("first", found ? static_cast<int>(found->range.start) : -1);
   own.kind = os::LockKind::none;
   return job.os().lock_range(job.file, own);
 }
 
-/// Each role stores to its own word, and loads that of the first.
+/// Each role counts in the first word, not atomically, and in its own.
 Status use_words(const Job& job) {
+  LASTREF_CHECK(job.os().allocate(job.file, 0, 32));
   LASTREF_TRY(
       map, os::map_memory(job.os(), {.file = job.file, .size = 4096, .kind = os::MapKind::shared}));
-  os::SharedWord own(job.os(), map.get().data() + 64 + 8 * job.role);
-  os::SharedWord first(job.os(), map.get().data() + 64);
-  own.store(own.load() + 1);
-  job.note_seen("word", static_cast<int>(first.load()));
+  os::SharedWord first(job.os(), map.get().data());
+  const std::uint64_t count = first.load();
+  job.note_seen("count", static_cast<int>(count));
+  first.store(count + 1);
+  os::SharedWord(job.os(), map.get().data() + 8 * (job.role + 1)).store(1);
   return ok();
 }
 
@@ -382,6 +414,7 @@ struct NamedWork {
   const char* name;
   Work work;
   std::uint32_t preemptions;  ///< As many as the search without reduction affords
+  bool affords_all = true;    ///< Whether it affords all orders of two processes.
 };
 
 void PrintTo(const NamedWork& work, std::ostream* out) {
@@ -395,16 +428,20 @@ constexpr std::array works = {NamedWork{"add_one", add_one, 3},
                               NamedWork{"make_or_list", make_or_list, 3},
                               NamedWork{"make_then_list", make_then_list, 2},
                               NamedWork{"rename_to_one_name", rename_to_one_name, 2},
+                              NamedWork{"rename_or_find", rename_or_find, 3},
                               NamedWork{"make_in_removed_folder", make_in_removed_folder, 3},
                               NamedWork{"lock_and_unlock", lock_and_unlock, 3},
                               NamedWork{"lock_own_byte", lock_own_byte, 3},
-                              NamedWork{"use_words", use_words, 2},
+                              NamedWork{"use_words", use_words, 2, /*affords_all=*/false},
                               NamedWork{"store_late", store_late, 2},
                               NamedWork{"send_and_receive", send_and_receive, 2}};
 
-/// Each role works so many times on its file: names[i] is the name of that of role i. At the end
-/// the root notes the names and contents that are left.
-Scenario toy(const std::string& names, const NamedWork& work, int times) {
+enum class Root : std::uint8_t { waits, ends };
+
+/// Each role works so many times on its file: names[i] is the name of that of role i. A root that
+/// waits for them then notes the names and contents that are left; one that does not has fewer
+/// orders.
+Scenario toy(const std::string& names, const NamedWork& work, int times, Root root = Root::waits) {
   Scenario made{.name = std::string("toy/") + work.name + "_on_" + names,
                 .sentence = "They work.",
                 .rows = {},
@@ -422,6 +459,9 @@ Scenario toy(const std::string& names, const NamedWork& work, int times) {
            LASTREF_CHECK(stage.start("role_" + std::to_string(role)));
          }
          stage.tell("go");
+         if (root == Root::ends) {
+           return ok();
+         }
          for (std::size_t role = 0; role < names.size(); ++role) {
            stage.await("done_" + std::to_string(role));
          }
@@ -468,6 +508,17 @@ TEST_P(ReductionOf, toys_shows_all_that_two_processes_can_see) {
   }
 }
 
+TEST_P(ReductionOf, toys_shows_all_without_a_bound) {
+  expect_all_without_bound(toy("ab", GetParam(), 1, Root::ends), /*tries_all_orders=*/false);
+  expect_all_without_bound(toy("aa", GetParam(), 1, Root::ends), GetParam().affords_all);
+  expect_all_without_bound(toy("aa", GetParam(), 1), /*tries_all_orders=*/false);
+}
+
+TEST_P(ReductionOf, toys_shows_all_of_three_processes_without_a_bound) {
+  const char* const names = GetParam().affords_all ? "aaa" : "aab";
+  expect_all_without_bound(toy(names, GetParam(), 1, Root::ends), /*tries_all_orders=*/false);
+}
+
 TEST_P(ReductionOf, toys_shows_all_that_three_processes_can_see) {
   for (const char* names : {"abb", "aaa"}) {
     expect_all(toy(names, GetParam(), 1), {.preemptions = 1}, "go");
@@ -484,13 +535,19 @@ TEST(Reduction, shows_all_that_is_within_a_bound_of_deviations) {
 }
 
 TEST(Reduction, leaves_out_orders_that_lead_to_the_same_state) {
-  const SimOptions options{.arena = true, .ask_after = "go"};
-  const Found all = explored(toy("ab", works[0], 1), {.preemptions = 4}, options);
-  const Found some = explored(toy("ab", works[0], 1), {.preemptions = 4, .reduces = true}, options);
-  EXPECT_TRUE(all.seen == some.seen);
-  EXPECT_GT(2 * all.runs, 3 * some.runs);
-  EXPECT_GT(some.cut_off, 0U);
-  std::cout << all.runs << " orders, " << some.runs << " of them needed\n";
+  const Scenario apart = toy("ab", works[0], 1, Root::ends);
+  const auto runs = [&](auto&& choices) {
+    const Found found = explored(apart, choices, options_of("go"));
+    EXPECT_EQ(found.seen.size(), 1U);
+    return found.runs;
+  };
+  const std::uint64_t all = runs(ExhaustiveChoices());
+  const std::uint64_t states = runs(ExhaustiveChoices({.reduces = true}));
+  const std::uint64_t source_sets = runs(SourceSetChoices());
+  EXPECT_GT(all, 10 * states);
+  EXPECT_GT(states, 10 * source_sets);
+  std::cout << all << " orders, " << states << " of them needed with states, " << source_sets
+            << " with source sets\n";
 }
 
 TEST(Reduction, shows_all_that_processes_of_scenarios_can_see) {
