@@ -248,6 +248,7 @@ bool SourceSetChoices::try_next(Frame& frame) {
     return std::ranges::find(frame.tried, actor) == frame.tried.end() && !is_asleep(frame, actor);
   });
   if (next == frame.wanted.end()) {
+    not_tried_ += frame.ready.size() - frame.tried.size();
     return false;
   }
   const auto at = std::ranges::find(frame.ready, *next) - frame.ready.begin();

@@ -36,6 +36,8 @@ class SourceSetChoices final : public Choices {
   bool deterministic() const noexcept { return deterministic_; }
   /// The number of runs that were cut off.
   std::uint64_t cut_off() const noexcept { return cut_off_; }
+  /// So often another actor could have continued, and was not tried.
+  std::uint64_t not_tried() const noexcept { return not_tried_; }
 
   void step_made(std::span<const ObjectAccess> accesses) noexcept override;
   bool is_redundant() const noexcept override { return is_redundant_; }
@@ -118,6 +120,7 @@ class SourceSetChoices final : public Choices {
   bool is_redundant_ = false;
   bool deterministic_ = true;
   std::uint64_t cut_off_ = 0;
+  std::uint64_t not_tried_ = 0;
 };
 
 }  // namespace lastref::harness

@@ -206,7 +206,7 @@ CLI::App* add_explore(CLI::App& app, ExploreOptions& options) {
   verb->add_flag("--all", options.all, "Continue after the first violation");
   verb->add_flag("--no-reduction",
                  options.no_reduction,
-                 "Try also orders that lead to a state that another order has led to. With real "
+                 "Run also orders that are not needed, because others show the same. With real "
                  "processes, always");
   return verb;
 }

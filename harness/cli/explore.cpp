@@ -179,16 +179,34 @@ class Exploration {
                          fmt::join(options_.policies, ", "),
                          options_.seed);
     }
-    std::string text = fmt::format("{} orders", found.schedules);
-    if (bounds_.preemptions != no_bound) {
-      text += fmt::format(" with at most {} preemptions", bounds_.preemptions);
-    }
-    text += !found.complete      ? "; there are more"
-            : found.cut_off == 0 ? ", all there are"
-                                 : ", all that lead to different states";
+    return fmt::format("{} orders", found.schedules) + which_of_all(found) +
+           what_was_left_out(found);
+  }
+
+  bool has_bound() const { return bounds_.preemptions != no_bound; }
+
+  std::string which_of_all(const Exhausted& found) const {
+    const std::string bound =
+        has_bound() ? fmt::format(" with at most {} preemptions", bounds_.preemptions) : "";
+    return bound + (!found.complete      ? "; there are more"
+                    : !bounds_.reduces   ? ", all there are"
+                    : !has_bound()       ? ", all that differ in the order of conflicting steps"
+                    : found.cut_off == 0 ? ", all there are"
+                                         : ", all that lead to different states");
+  }
+
+  std::string what_was_left_out(const Exhausted& found) const {
+    std::string text;
     if (found.cut_off > 0) {
-      text += fmt::format("; {} others ended where they came to the state of an earlier one",
-                          found.cut_off);
+      text += fmt::format("; {} other runs were not needed, and ended where {}",
+                          found.cut_off,
+                          has_bound() ? "they came to the state of an earlier one"
+                                      : "all that could follow had been tried");
+    }
+    if (found.not_tried > 0) {
+      text += fmt::format(
+          "; {} switches were not needed, because they change the order of no conflicting steps",
+          found.not_tried);
     }
     return text;
   }

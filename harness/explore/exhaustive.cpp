@@ -81,7 +81,9 @@ Exhausted exhaust(const Scenario& scenario, const ExhaustiveOptions& options, co
   // Orders with few preemptions may be equivalent to one with many, which is not tried. So a bound
   // needs more than a source set (Coons, Musuvathi, McKinley 2013).
   if (options.reduces && options.preemptions == no_bound && options.deviations == no_bound) {
-    run_all(search, options, SourceSetChoices(options.prefix));
+    SourceSetChoices choices(options.prefix);
+    run_all(search, options, choices);
+    search.sum().not_tried = choices.not_tried();
   } else {
     run_all(search,
             options,

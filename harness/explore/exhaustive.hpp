@@ -53,8 +53,10 @@ struct Counterexample {
 
 struct Exhausted {
   std::uint64_t schedules = 0;  ///< runs to the end, each of which was judged
-  std::uint64_t cut_off = 0;    ///< runs that ended at a known state
-  std::uint64_t planned = 0;    ///< Number of single deviations; 0: not known
+  std::uint64_t cut_off = 0;    ///< runs that ended where they could show nothing new
+  /// Without bounds: switches that change the order of no conflicting steps, and were not tried
+  std::uint64_t not_tried = 0;
+  std::uint64_t planned = 0;  ///< Number of single deviations; 0: not known
   std::uint64_t steps = 0;
   std::uint64_t longest = 0;                    ///< questions in one run
   std::uint64_t violations = 0;                 ///< runs with findings
