@@ -267,7 +267,8 @@ TEST_F(GateMerge, adds_up_hunts) {
     each.part.results.hunt = {
         .scenarios = {{.name = is_first ? "other/three" : "family/one", .runs = 5}},
         .policies = {{.name = PolicyName::pct, .runs = 2, .new_orders = 1}},
-        .violations = {{.scenario = "family/one", .claim = leak, .fingerprint = "0123abcd"}},
+        .violations =
+            {{.scenario = "family/one", .claim = leak, .seen = "", .fingerprint = "0123abcd"}},
         .curve = {{.runs = 4, .orders = 1}, {.runs = 5, .orders = 3}},
         .runs = 5,
         .seconds = 0.5};
