@@ -98,7 +98,8 @@ constexpr TextForm form = history_form<Model, vocabulary>(
 constexpr TextParameter history = {
     .name = "jobs",
     .usual =
-        "root open processes 2, root throw 1, root open threads 2, root aborted 1, root sums 3",
+        "root open processes 2, root throw 1, a open threads 2, a squares 3, root open threads 2, "
+        "root aborted 1, root sums 3",
     .form = form,
 };
 

@@ -78,9 +78,8 @@ Status check_same_gate(const NamedPart& one, const NamedPart& other) {
     return differs("shard " + to_text(one.part.shard), "shard " + to_text(other.part.shard));
   }
   if (const std::string difference = difference_of(one.part, other.part); !difference.empty()) {
-    return failure(
-        std::errc::invalid_argument,
-        fmt::format("{}: unlike {}, it has {}", other.name, one.name, difference));
+    return failure(std::errc::invalid_argument,
+                   fmt::format("{}: unlike {}, it has {}", other.name, one.name, difference));
   }
   return ok();
 }

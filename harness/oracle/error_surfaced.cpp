@@ -67,8 +67,8 @@ bool had_lost_its_client(const Record& failed, std::span<const Record> before) {
   return last != before.rend() && is_fact(*last, fact::died);
 }
 
-/// Whether another sweep had removed the lock of the same cache, which it does last: then no file of
-/// the cache is left that this one could miss.
+/// Whether another sweep had removed the lock of the same cache, which it does last: then no file
+/// of the cache is left that this one could miss.
 bool had_been_swept(const Record& failed, std::span<const Record> before) {
   const std::string_view path = failed.text.view();
   const std::string lock = std::string(path.substr(0, path.rfind('.'))) + ".lock";

@@ -86,7 +86,7 @@ class Watch {
   void judge(const Notification& call);
   void let_kept_go();
   void go_on(const Notification& call, const CallSeen& seen, ProcessSeen* who);
-  void refuse(const Notification& call, const ProcessSeen& who);
+  void refuse(const Notification& call, const ProcessSeen& caller);
   void note_gone(std::uint64_t calls);
   void note_taken_back(const Notification& call);
   void note_peak_memory(int process);
@@ -548,8 +548,8 @@ void Watch::go_on(const Notification& call, const CallSeen& seen, ProcessSeen* w
   }
 }
 
-void Watch::refuse(const Notification& call, const ProcessSeen& who) {
-  Refusal refusal = refusal_of(call, who);
+void Watch::refuse(const Notification& call, const ProcessSeen& caller) {
+  Refusal refusal = refusal_of(call, caller);
   notifier_->fail(call.id, refusal.error);
   if (std::ranges::find(watched_.refused, refusal) == watched_.refused.end()) {
     watched_.refused.push_back(std::move(refusal));

@@ -195,9 +195,9 @@ void expect_all(const Scenario& scenario,
               scenario.name.c_str());
 }
 
-/// Without a bound: source sets show the same as all orders. Where there are too many, they show the
-/// same as all states, and what orders with two preemptions show: an error in the conflicts could
-/// hide the same from both.
+/// Without a bound: source sets show the same as all orders. Where there are too many, they show
+/// the same as all states, and what orders with two preemptions show: an error in the conflicts
+/// could hide the same from both.
 void expect_all_without_bound(const Scenario& scenario, bool tries_all_orders) {
   SCOPED_TRACE(scenario.name);
   const SimOptions options = options_of("go");
