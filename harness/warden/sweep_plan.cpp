@@ -49,7 +49,11 @@ std::optional<std::string> reason_against(const Point& point,
 std::vector<FaultAction> actions_at(const Point& point, bool is_alone) {
   std::vector<FaultAction> actions;
   for (const int error : errors) {
-    const bool can_happen = std::ranges::find(point.errors, error) != point.errors.end();
+    // EAGAIN of a pipe says that it is full. So programs rely on its reader to be awake, which it
+    // may not be if the error was injected.
+    const bool is_full = error == EAGAIN && point.call == "write" && point.object == "pipe";
+    const bool can_happen =
+        !is_full && std::ranges::find(point.errors, error) != point.errors.end();
     if (actions.size() < errors_max && can_happen) {
       actions.push_back({.kind = FaultKind::fail_once, .error = error});
     }

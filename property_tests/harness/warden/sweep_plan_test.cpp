@@ -164,6 +164,18 @@ TEST(SweepPlan, has_errors_that_can_happen_and_kills_and_signals) {
   EXPECT_EQ(plan.faults.front().action.kind, FaultKind::fail_once);
 }
 
+TEST(SweepPlan, does_not_report_a_full_pipe_that_is_not_full) {
+  const auto is_refused = [](std::string object) {
+    Point at = point("root", "write", std::move(object));
+    at.errors = {EAGAIN};
+    const SweepPlan plan = plan_sweep({at}, folders);
+    return std::ranges::any_of(plan.faults,
+                               [](const auto& each) { return each.action.error == EAGAIN; });
+  };
+  EXPECT_FALSE(is_refused("pipe"));
+  EXPECT_TRUE(is_refused("socket"));
+}
+
 TEST(SweepPlan, pauses_calls_only_if_there_are_several_processes) {
   const auto pauses = [](const std::vector<Point>& points) {
     const SweepPlan plan = plan_sweep(points, folders);
