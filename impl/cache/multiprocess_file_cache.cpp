@@ -102,7 +102,10 @@ class SharedFileCache final : public MultiprocessFileCache {
     cache::wait_until(home_, [this] {
       return live_.is_idle() && loaded_.is_idle() && closing_.load(std::memory_order_acquire) == 0;
     });
-    if (!home_.is_here()) {
+    if (home_.is_here()) {
+      const os::MonitorLock last(
+          *monitor_);  // A call unlocks it after its last use of the content.
+    } else {
       // A thread that does not exist here may hold the monitor, and a held one cannot be destroyed.
       static_cast<void>(monitor_.release());
     }
