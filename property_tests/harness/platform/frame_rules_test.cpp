@@ -15,7 +15,7 @@
 #include "harness/platform/proc.hpp"
 #include "harness/platform/unique_fd.hpp"
 
-// libelf loses the buffer of a section whose bytes it cannot read.
+// libelf loses the buffer of a section if it cannot read the bytes.
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:__libelf_set_rawdata_wrlock\n";
 }
