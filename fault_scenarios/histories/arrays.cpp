@@ -231,11 +231,7 @@ class Player {
 
   template <typename T>
   void check(const T& done) {
-    const bool is_promised = std::ranges::none_of(all_, may_end_tracker);
-    if (!done && stage_.is_undisturbed() && is_promised) {
-      stage_.refute("works: without an error, every operation does what it promises",
-                    describe(done.error()));
-    }
+    must_succeed(stage_, done, std::ranges::none_of(all_, may_end_tracker));
   }
 
  private:

@@ -198,10 +198,7 @@ class Player {
 
   template <typename T>
   void check(const T& done) {
-    if (!done && stage_.is_undisturbed() && is_promised()) {
-      stage_.refute("works: without an error, every operation does what it promises",
-                    describe(done.error()));
-    }
+    must_succeed(stage_, done, is_promised());
   }
 
  private:

@@ -162,10 +162,7 @@ class Player {
 
   template <typename T>
   void check(const T& done) {
-    if (!done && stage_.is_undisturbed()) {
-      stage_.refute("works: without an error, every operation does what it promises",
-                    describe(done.error()));
-    }
+    must_succeed(stage_, done);
   }
 
  private:

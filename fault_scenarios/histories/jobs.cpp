@@ -159,12 +159,7 @@ class Player {
     }
   }
 
-  void check(const Status& done) {
-    if (!done && is_strict()) {
-      stage_.refute("works: without an error, every operation does what it promises",
-                    describe(done.error()));
-    }
-  }
+  void check(const Status& done) { must_succeed(stage_, done, !done && is_strict()); }
 
  private:
   /// Whether every worker and tracker is alive.

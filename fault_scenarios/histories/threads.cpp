@@ -165,12 +165,7 @@ class Player {
     }
   }
 
-  void check(const Status& done) {
-    if (!done && stage_.is_undisturbed() && is_promised()) {
-      stage_.refute("works: without an error, every operation does what it promises",
-                    describe(done.error()));
-    }
-  }
+  void check(const Status& done) { must_succeed(stage_, done, is_promised()); }
 
  private:
   bool is_promised() const { return std::ranges::none_of(all_, may_end_tracker); }

@@ -244,10 +244,7 @@ class Player {
 
   void check(const Status& done) {
     const bool is_late = !done && done.error().code == std::errc::timed_out;
-    if (!done && !is_late && stage_.is_undisturbed() && is_promised()) {
-      stage_.refute("works: without an error, every operation does what it promises",
-                    describe(done.error()));
-    }
+    must_succeed(stage_, done, !is_late && is_promised());
   }
 
  private:

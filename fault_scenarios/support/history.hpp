@@ -168,6 +168,15 @@ bool may_end_tracker(const HistoryOperation& operation);
 /// The processes other than the root that do something, in the order of the vocabulary.
 std::vector<std::string> others_in(const Vocabulary& vocabulary, const OperationList& operations);
 
+/// Checks, in an undisturbed run, that an operation has succeeded, if that is promised.
+template <typename T>
+void must_succeed(Stage& stage, const T& done, bool is_promised = true) {
+  if (!done && is_promised && stage.is_undisturbed()) {
+    stage.refute("works: without an error, every operation does what it promises",
+                 describe(done.error()));
+  }
+}
+
 /// The role that carries out the operations of a name: in its own thread those of its own name, in
 /// a thread of their own those of each other one.
 using RoleOf = std::function<std::string(const std::string& name)>;
@@ -195,13 +204,13 @@ class HistoryPart {
     for (const std::string& each : is_root() ? others_ : std::vector<std::string>()) {
       player.check(stage_.start(each));
     }
-    bool stays = true;
     if (has_threads()) {
       player.check(carry_out_in_threads(stage_, operations_, threads_, [&](const auto& each) {
         static_cast<void>(player.act(each));
       }));
-      return stays;
+      return true;
     }
+    bool stays = true;
     carry_out(stage_, operations_, stage_.role(), [&](const HistoryOperation& each) {
       stays = player.act(each);
       return stays;
